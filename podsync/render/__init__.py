@@ -1,0 +1,19 @@
+"""Plans, pods and events as text and JSON. Pure: time comes in as an argument."""
+
+from podsync.render.columns import age, human_duration, table
+from podsync.render.describe import describe_pod
+from podsync.render.events import events_table
+from podsync.render.plan import plan_document, plan_text
+from podsync.render.pods import pod_summary, pods_table
+
+__all__ = [
+    "age",
+    "describe_pod",
+    "events_table",
+    "human_duration",
+    "plan_document",
+    "plan_text",
+    "pod_summary",
+    "pods_table",
+    "table",
+]

@@ -1,0 +1,178 @@
+"""A look that costs little: one list call, and one inspection for each change in a container.
+
+An ended container never changes and a running one keeps its start, so both are
+inspected once. A list may lag behind a death the engine has already reported, so a
+container with such a report (a *doubtful* one) is inspected at the next look whatever
+the list says of it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from podsync.clock import Clock
+from podsync.runtimes.base import ContainerState, Observation, SandboxRecord
+from podsync.runtimes.common import records
+from podsync.runtimes.common.records import Detail, Row
+
+__all__ = ["LOST_MESSAGE", "Looker"]
+
+LOST_MESSAGE = "The container ended while the engine was away, so its exit code is not known"
+"""Message of a record whose exit code would be the engine's guess."""
+_WIDTH = 8
+_GAPS = 16
+"""How many gaps of the reports are remembered; an end is looked at soon after the gap it fell into."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A detail, and what the list said when it was asked for."""
+
+    listed: ContainerState
+    detail: Detail
+
+    def fits(self, row: Row) -> bool:
+        """Whether it still holds for what the list says now.
+
+        One that the list calls running and an inspection ended is asked for again: the
+        list lags, or someone has started it.
+        """
+        ended_while_listed = row.state is ContainerState.RUNNING and self.detail.state is not ContainerState.RUNNING
+        return row.state is self.listed and not ended_while_listed
+
+
+class Looker:
+    """Looks and remembers. ``rows`` lists (of one pod when a uid is given), ``inspect`` asks for one container.
+
+    ``inspect`` takes an id or a name and returns None for a container that is gone. Both
+    may raise ``RuntimeUnavailable``, which passes through: no look, not an empty one.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        rows: Callable[[str | None], Sequence[Row]],
+        inspect: Callable[[str], Detail | None],
+    ) -> None:
+        self._clock = clock
+        self._rows = rows
+        self._inspect = inspect
+        self._lock = threading.Lock()
+        self._known: dict[str, _Known] = {}
+        self._doubts: dict[str, int] = {}
+        self._doubt_count = 0
+        self._away_since: datetime | None = None
+        self._gaps: list[tuple[datetime, datetime]] = []
+        self._pool = ThreadPoolExecutor(_WIDTH, thread_name_prefix="podsync-look")
+
+    def observe(self) -> Observation:
+        """One look at everything of ours; its time is taken before the engine is asked."""
+        moment = self._clock.now()
+        return Observation(moment, self.look(None))
+
+    def look(self, uid: str | None) -> tuple[SandboxRecord, ...]:
+        """All of ours, or one pod's, grouped under sandboxes."""
+        with self._lock:
+            doubts = dict(self._doubts)  # before the list: a later report asks for a later look
+            before = set(self._known)
+        rows = self._rows(uid)
+        details = self._details(rows, doubts)
+        if uid is None:
+            gone = (before | doubts.keys()) - {row.id for row in rows}
+            self._forget(gone)
+        found = [(row, details[row.id]) for row in rows if row.id in details]
+        return records.group(
+            (records.sandbox(row, detail) for row, detail in found if row.is_sandbox),
+            (records.container(row, detail) for row, detail in found if not row.is_sandbox),
+        )
+
+    def created(self, container: str) -> None:
+        """A container of that id was made just now, so that no look need ask for it."""
+        with self._lock:
+            self._known[container] = _Known(ContainerState.CREATED, Detail(container, ContainerState.CREATED))
+
+    def doubt(self, container: str) -> None:
+        """The engine has reported a change of that id: the next look asks for it."""
+        with self._lock:
+            self._doubt_count += 1
+            self._doubts[container] = self._doubt_count
+
+    def disconnected(self) -> None:
+        """The engine's reports have stopped coming."""
+        with self._lock:
+            self._away_since = self._away_since or self._clock.now()
+
+    def connected(self) -> None:
+        """Reports come again: what ran may have died meanwhile."""
+        with self._lock:
+            if self._away_since is not None:
+                self._gaps = [*self._gaps, (self._away_since, self._clock.now())][-_GAPS:]
+                self._away_since = None
+            running = [key for key, known in self._known.items() if known.detail.state is ContainerState.RUNNING]
+        for key in running:
+            self.doubt(key)
+
+    def known(self, container: str) -> Detail | None:
+        """What is remembered of that id, without asking; None for nothing."""
+        with self._lock:
+            known = self._known.get(container)
+        return known.detail if known else None
+
+    def ask(self, container: str) -> Detail | None:
+        """Ask the engine for an id or name now; None when it is gone. The next look asks again."""
+        detail = self._inspect(container)
+        if detail is not None:
+            self._keep(detail.id, detail.state, detail)
+        return detail
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _details(self, rows: Sequence[Row], doubts: Mapping[str, int]) -> dict[str, Detail]:
+        """The detail of each row that still exists."""
+        details: dict[str, Detail] = {}
+        unknown: list[Row] = []
+        with self._lock:
+            for row in rows:
+                known = self._known.get(row.id)
+                if known is not None and known.fits(row) and row.id not in doubts:
+                    details[row.id] = known.detail
+                else:
+                    unknown.append(row)
+        ids = [row.id for row in unknown]
+        asked = list(self._pool.map(self._inspect, ids)) if len(ids) > 1 else [self._inspect(key) for key in ids]
+        for row, detail in zip(unknown, asked, strict=True):
+            if detail is not None:
+                details[row.id] = self._keep(row.id, row.state, detail)
+        with self._lock:
+            for key in ids:
+                if key in doubts and self._doubts.get(key) == doubts[key]:
+                    del self._doubts[key]  # settled, unless reported once more meanwhile
+        return details
+
+    def _keep(self, key: str, state: ContainerState, detail: Detail) -> Detail:
+        """Remember a detail; an exit code that fell into a gap of the reports is taken off it."""
+        with self._lock:
+            if detail.exit_code == records.LOST_EXIT_CODE and not detail.message and self._in_gap(detail.finished_at):
+                detail = replace(detail, exit_code=None, message=LOST_MESSAGE)
+            self._known[key] = _Known(state, detail)
+        return detail
+
+    def _in_gap(self, moment: datetime | None) -> bool:
+        """Whether the engine's reports were not coming at that moment; the lock is held."""
+        if moment is None:
+            return False
+        open_gap = self._away_since is not None and self._away_since <= moment
+        return open_gap or any(start <= moment <= end for start, end in self._gaps)
+
+    def _forget(self, gone: Iterable[str]) -> None:
+        """Drop what is remembered of containers that are gone."""
+        with self._lock:
+            for key in gone:
+                self._known.pop(key, None)
+                self._doubts.pop(key, None)

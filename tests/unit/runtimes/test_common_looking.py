@@ -1,0 +1,241 @@
+"""Cheap looks: what is asked for, when, and what is remembered."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from podsync import labels as keys
+from podsync.clock import ManualClock
+from podsync.errors import RuntimeUnavailable
+from podsync.runtimes.base import ContainerRecord, ContainerState
+from podsync.runtimes.common.looking import LOST_MESSAGE, Looker
+from podsync.runtimes.common.records import Detail, Row
+
+CREATED, RUNNING, EXITED = ContainerState.CREATED, ContainerState.RUNNING, ContainerState.EXITED
+
+
+class Engine:
+    """Containers with what the list says of them and what an inspection says."""
+
+    def __init__(self) -> None:
+        self.listed: dict[str, ContainerState] = {}
+        self.details: dict[str, Detail] = {}
+        self.asked: list[str] = []
+        self.down = False
+
+    def put(self, key: str, listed: ContainerState, state: ContainerState | None = None, **fields: object) -> None:
+        """Set both."""
+        self.listed[key] = listed
+        self.details[key] = Detail(key, state or listed, **fields)  # type: ignore[arg-type]
+
+    def rows(self, uid: str | None) -> list[Row]:
+        """The list."""
+        if self.down:
+            raise RuntimeUnavailable("down")
+        given = {keys.CONTAINER_NAME: "c", keys.POD_UID: "u"}
+        return [Row(key, key, state, {**given, keys.ATTEMPT: key}) for key, state in self.listed.items()]
+
+    def inspect(self, key: str) -> Detail | None:
+        """An inspection."""
+        self.asked.append(key)
+        return self.details.get(key)
+
+    def news(self) -> list[str]:
+        """What was inspected since the last call."""
+        asked, self.asked = sorted(self.asked), []
+        return asked
+
+
+@pytest.fixture
+def engine() -> Engine:
+    """An empty one."""
+    return Engine()
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """One that stands still."""
+    return ManualClock()
+
+
+@pytest.fixture
+def looker(engine: Engine, clock: ManualClock) -> Iterator[Looker]:
+    """One that looks at it."""
+    found = Looker(clock, engine.rows, engine.inspect)
+    yield found
+    found.close()
+
+
+def look(looker: Looker) -> dict[str, ContainerRecord]:
+    """All containers of a look by id."""
+    return {c.id: c for sandbox in looker.look(None) for c in sandbox.containers}
+
+
+def test_each_container_is_inspected_once_while_nothing_changes(engine: Engine, looker: Looker) -> None:
+    """Running, ended and created ones alike."""
+    for key, state in (("1", RUNNING), ("2", EXITED), ("3", CREATED)):
+        engine.put(key, state)
+    first = look(looker)
+
+    assert engine.news() == ["1", "2", "3"]
+    assert look(looker) == first
+    assert engine.news() == []
+
+
+def test_one_created_here_is_not_inspected_until_it_changes(engine: Engine, looker: Looker) -> None:
+    """Its maker knows all there is to know."""
+    looker.created("1")
+    engine.put("1", CREATED)
+    assert look(looker)["1"].state is CREATED
+    assert engine.news() == []
+    engine.put("1", RUNNING, pid=9)
+    assert look(looker)["1"].pid == 9
+    assert engine.news() == ["1"]
+
+
+def test_a_reported_death_is_asked_for_though_the_list_lags(engine: Engine, looker: Looker) -> None:
+    """As long as the list calls it running, an inspection has the word."""
+    engine.put("1", RUNNING)
+    look(looker)
+    engine.put("1", RUNNING, EXITED, exit_code=3)
+    assert look(looker)["1"].state is RUNNING
+    looker.doubt("1")
+
+    assert (look(looker)["1"].state, look(looker)["1"].exit_code) == (EXITED, 3)
+    engine.put("1", EXITED, exit_code=3)
+    look(looker)
+    engine.news()
+    look(looker)
+    assert engine.news() == []
+
+
+def test_one_that_someone_started_again_is_seen_running(engine: Engine, looker: Looker) -> None:
+    """Ended is remembered only as long as the list agrees."""
+    engine.put("1", EXITED, exit_code=1)
+    look(looker)
+    engine.put("1", RUNNING)
+    assert look(looker)["1"].state is RUNNING
+
+
+def test_a_report_during_a_look_is_kept_for_the_next(engine: Engine, looker: Looker) -> None:
+    """The look that was under way may have asked before the death."""
+    engine.put("1", RUNNING)
+    looker.doubt("1")
+    inspect = engine.inspect
+
+    def late(key: str) -> Detail | None:
+        answer = inspect(key)
+        looker.doubt(key)
+        engine.details[key] = replace(engine.details[key], state=EXITED, exit_code=0)
+        return answer
+
+    engine.inspect = late  # type: ignore[method-assign]
+    looker._inspect = late
+    assert look(looker)["1"].state is RUNNING
+    looker._inspect = inspect
+    assert look(looker)["1"].state is EXITED
+
+
+def test_a_failed_look_forgets_nothing(engine: Engine, looker: Looker) -> None:
+    """It raises, and a reported death is still asked for at the next."""
+    engine.put("1", RUNNING)
+    look(looker)
+    looker.doubt("1")
+    engine.put("1", RUNNING, EXITED, exit_code=0)
+    engine.down = True
+    with pytest.raises(RuntimeUnavailable):
+        looker.look(None)
+    engine.down = False
+
+    assert look(looker)["1"].state is EXITED
+
+
+def test_one_that_vanishes_between_list_and_inspection_is_left_out(engine: Engine, looker: Looker) -> None:
+    """It is no longer there."""
+    engine.put("1", RUNNING)
+    engine.put("2", RUNNING)
+    del engine.details["2"]
+    assert list(look(looker)) == ["1"]
+
+
+def test_what_is_gone_is_forgotten(engine: Engine, looker: Looker) -> None:
+    """After a look at everything, not after one at another pod."""
+    engine.put("1", RUNNING)
+    look(looker)
+    listed, engine.listed = engine.listed, {}
+    looker.look("another")
+    assert looker.known("1") is not None
+    looker.look(None)
+    assert looker.known("1") is None
+    engine.listed = listed
+
+
+def test_all_that_ran_is_asked_for_after_a_gap_of_the_reports(engine: Engine, looker: Looker) -> None:
+    """Deaths may have gone unreported; what had ended before has not changed."""
+    engine.put("1", RUNNING)
+    engine.put("2", EXITED, exit_code=0)
+    look(looker)
+    engine.news()
+    looker.disconnected()
+    looker.connected()
+    look(looker)
+    assert engine.news() == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("ended_after", "exit_code", "lost"),
+    [(15.0, 255, True), (5.0, 255, False), (25.0, 255, False), (15.0, 1, False)],
+    ids=["inside", "before", "later", "another code"],
+)
+def test_an_engines_guess_of_an_exit_code_is_not_taken(
+    engine: Engine, looker: Looker, clock: ManualClock, ended_after: float, exit_code: int, *, lost: bool
+) -> None:
+    """255 inside a gap of the reports is what an engine writes when it does not know."""
+    start = clock.now()
+    clock.advance(10)
+    looker.disconnected()
+    clock.advance(10)
+    looker.connected()
+    ended = ManualClock(start)
+    ended.advance(ended_after)
+    engine.put("1", EXITED, exit_code=exit_code, finished_at=ended.now())
+
+    record = look(looker)["1"]
+
+    assert record.state is EXITED
+    assert (record.exit_code, record.message) == ((None, LOST_MESSAGE) if lost else (exit_code, ""))
+
+
+def test_several_are_inspected_side_by_side(engine: Engine, looker: Looker) -> None:
+    """A slow inspection does not hold the others up: each waits here for all the others."""
+    meeting = threading.Barrier(4, timeout=5)
+    for key in "1234":
+        engine.put(key, RUNNING)
+
+    def slow(key: str) -> Detail | None:
+        meeting.wait()
+        return engine.details[key]
+
+    looker._inspect = slow
+    assert len(look(looker)) == 4
+
+
+def test_the_time_of_an_observation_is_taken_before_the_engine_is_asked(
+    engine: Engine, looker: Looker, clock: ManualClock
+) -> None:
+    """What it shows is at least as new as it says."""
+    before = clock.now()
+    engine.put("1", RUNNING)
+    engine.details["1"] = replace(engine.details["1"], pid=1)
+
+    def late(key: str) -> Detail | None:
+        clock.advance(3)
+        return engine.details[key]
+
+    looker._inspect = late
+    assert looker.observe().observed_at == before
+    assert clock.now() > before

@@ -112,6 +112,11 @@ class DesiredStore:
         """What should run. The same object until something changes."""
         return self._desired
 
+    @property
+    def heard(self) -> bool:
+        """Whether every source has sent a set or said that it cannot be read."""
+        return all(said.revision >= 0 or said.error for said in self._said.values())
+
     def refusals(self) -> tuple[Refusal, ...]:
         """Every document that is not used, source by source."""
         return self._refusals
@@ -166,23 +171,28 @@ class DesiredStore:
         pods: dict[PodKey, Pod] = {}
         owners: dict[PodKey, str] = {}
         refusals: list[Refusal] = []
+        tentative: set[PodKey] = set()
+        complete = True
         for name, said in self._said.items():
             refusals += said.refusals
+            complete &= said.revision >= 0
             for key, pod in said.pods.items():
                 first = owners.setdefault(key, name)
                 if first == name:
                     pods[key] = pod
+                    if not complete:
+                        tentative.add(key)
                 else:
                     message = f'Duplicate value: "{key}": the source {first} names this pod too and comes first'
                     refusals.append(_refusal(name, key, message))
         undecided = frozenset(r.key for r in refusals if r.key is not None and r.key not in pods)
-        complete = all(said.revision >= 0 for said in self._said.values())
         self._refusals = tuple(refusals)
         before = self._desired
         same = before.pods.keys() == pods.keys() and all(before.pods[key] is pod for key, pod in pods.items())
-        if same and complete == before.complete and undecided == before.undecided:
+        merged = Desired(before.pods if same else pods, complete, undecided, frozenset(tentative))
+        if same and merged == before:
             return False
-        self._desired = Desired(pods=before.pods if same else pods, complete=complete, undecided=undecided)
+        self._desired = merged
         return True
 
 

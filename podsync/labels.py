@@ -13,6 +13,7 @@ __all__ = [
     "ATTEMPT",
     "BACKOFF",
     "CONTAINER_NAME",
+    "DEFAULT_NODE",
     "GRACE",
     "HASH",
     "IMAGE",
@@ -36,6 +37,8 @@ __all__ = [
 
 NODE = "podsync.io/node"
 """Ownership: only what carries our own node name is ours."""
+DEFAULT_NODE = "localhost"
+"""The node of whoever names none: planner, runtimes and the fake agree on it."""
 POD_NAME = "io.kubernetes.pod.name"
 POD_NAMESPACE = "io.kubernetes.pod.namespace"
 POD_UID = "io.kubernetes.pod.uid"

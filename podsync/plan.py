@@ -278,8 +278,10 @@ class Plan:
     def execute(self, runtime: Runtime, *, root: str | None = None) -> None:
         """Carry the plan out on ``runtime``, pod by pod; the library's short way.
 
-        ``root`` is where volumes and pod files live (default: podsync's own). Raises
-        the first ``RuntimeFault`` met in each pod as one ``ExceptionGroup``.
+        Images are pulled as the containers' policies say. ``root`` is where volumes and pod
+        files live (default: podsync's own; a virtual runtime needs none). A pod's stages end
+        behind the first that failed, the other pods go on; what failed is raised at the end
+        as one ``ExceptionGroup`` of ``RuntimeFault``.
         """
         from podsync.executor import execute  # the one look upwards: a plan stays a plain value
 

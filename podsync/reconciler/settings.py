@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from podsync import labels
+
 __all__ = ["NodeSettings"]
 
 
@@ -11,7 +13,7 @@ __all__ = ["NodeSettings"]
 class NodeSettings:
     """The node, as far as it shapes pods. The same settings must be used as long as the pods live."""
 
-    node_name: str = "localhost"
+    node_name: str = labels.DEFAULT_NODE
     """Written on everything made (label ``podsync.io/node``); the runtime's own node name must be the same."""
     root: str = "/var/lib/podsync"
     """The agent's root directory, absolute, as the engine's host sees it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from podsync.reconciler.settings import NodeSettings
 from podsync.reconciler.steady import is_steady
 from podsync.reconciler.termination import removal_plan
 from podsync.runtimes.base import Observation, SandboxRecord
-from podsync.state import Actual, ActualPod, Desired
+from podsync.state import Actual, ActualPod, Desired, PodMemory, PullState
 
 if TYPE_CHECKING:
     from podsync.models import Pod
@@ -57,7 +57,7 @@ class Reconciler:
         ConfigError when two pods of a plain list have the same name.
         """
         wanted = desired if isinstance(desired, Desired) else self._adopt(desired)
-        seen = actual if isinstance(actual, Actual) else _grouped(actual)
+        seen = actual if isinstance(actual, Actual) else _grouped(actual, wanted)
         admission = Admission(wanted.pods, seen.pods)
         plans: dict[PodKey, PodPlan] = {}
         keys: Iterable[PodKey] = wanted.pods if only is None else [key for key in only if key in wanted.pods]
@@ -102,13 +102,21 @@ def _is_another(pod: Pod, known: ActualPod) -> bool:
     return any(sandbox.uid != pod.metadata.uid for sandbox in known.sandboxes)
 
 
-def _grouped(observation: Observation) -> Actual:
-    """An observation by pod, each one's sandboxes oldest first."""
+def _grouped(observation: Observation, wanted: Desired) -> Actual:
+    """An observation by pod, each one's sandboxes oldest first.
+
+    Nothing is remembered of pulls, so they are left to whoever carries the plan out.
+    """
     found: dict[PodKey, list[SandboxRecord]] = {}
     for sandbox in observation.sandboxes:
         found.setdefault(PodKey(sandbox.namespace, sandbox.pod_name), []).append(sandbox)
-    pods = {
-        key: ActualPod(tuple(sorted(sandboxes, key=lambda s: (s.created_at or _LONG_AGO, s.attempt))))
-        for key, sandboxes in found.items()
-    }
+    pods = {key: ActualPod(memory=_all_pulled(pod)) for key, pod in wanted.pods.items()}
+    for key, sandboxes in found.items():
+        sandboxes.sort(key=lambda s: (s.created_at or _LONG_AGO, s.attempt))
+        pods[key] = replace(pods.get(key, _NOTHING), sandboxes=tuple(sandboxes))
     return Actual(observation.observed_at, pods)
+
+
+def _all_pulled(pod: Pod) -> PodMemory:
+    spec = pod.spec
+    return PodMemory(pulls={c.image: PullState(ready=True) for c in (*spec.init_containers, *spec.containers)})

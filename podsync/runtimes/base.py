@@ -206,6 +206,10 @@ class Logs(Protocol):
 class Runtime(Sandboxes, Containers, Images, Execs, Logs, Protocol):
     """Everything podsync asks of an engine."""
 
+    @property
+    def node(self) -> str:
+        """The node name it was made for: what carries another is not seen."""
+
     def info(self) -> RuntimeInfo:
         """Who it is; asks the engine."""
 

@@ -21,6 +21,8 @@ from podsync.runtimes.podman.service import PrivateService, requested
 PROGRAM = """\
 #!{python}
 import os, socket, sys
+if "CONTAINER_HOST" in os.environ or "CONTAINER_CONNECTION" in os.environ:
+    sys.exit("this is a client")
 if sys.argv[1:5] != ["system", "service", "--time", "0"]:
     sys.exit("bad arguments")
 {extra}
@@ -94,6 +96,13 @@ def test_a_service_is_started_and_ended(service: PrivateService, folder: Path) -
     service.close()
     with pytest.raises(RuntimeUnavailable, match="closed"):
         service.ensure()
+
+
+@pytest.mark.parametrize("variable", ["CONTAINER_HOST", "CONTAINER_CONNECTION"])
+def test_it_is_no_client(service: PrivateService, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    """With these in its environment podman would only speak to another service."""
+    monkeypatch.setenv(variable, "unix:///elsewhere.sock")
+    service.ensure()
 
 
 def test_one_that_died_is_started_again(service: PrivateService, folder: Path) -> None:

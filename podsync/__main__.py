@@ -1,0 +1,5 @@
+"""``python -m podsync``."""
+
+from podsync.cli import main
+
+main()

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from podsync import runtimes, sources
     from podsync.agent import Agent
-    from podsync.library import converge
     from podsync.errors import (
         ConfigError,
         FieldError,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
         RuntimeUnavailable,
         SourceError,
     )
+    from podsync.library import converge
     from podsync.manifest import load
     from podsync.models import Pod, PodKey, PodStatus
     from podsync.plan import Plan, PodPlan

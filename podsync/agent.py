@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import platform
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from podsync.errors import ConfigError, PodsyncError, SourceError
 from podsync.executor import Executor
 from podsync.host import host_address, node_settings
 from podsync.messages import Hinted, SourceFailed, SourceSpoke, Woken
+from podsync.models.base import format_time
 from podsync.observer import Observer
 from podsync.owner import Owner, Parts
 from podsync.publisher import Publisher
@@ -112,7 +113,11 @@ class Agent:
 
     def _build(self, settings: NodeSettings, *, name_suffix: bool) -> None:
         volumes: Volumes = VolumeStore(self.root) if self.store is not None else MemoryVolumes()
-        about: dict[str, Any] = {"startedAt": _text(self._clock.now()), "notes": list(self.info.notes)}
+        about: dict[str, Any] = {
+            "pid": os.getpid(),
+            "startedAt": format_time(self._clock.now()),
+            "notes": list(self.info.notes),
+        }
         self.publisher = Publisher(
             info=self.info,
             node=self.node_name,
@@ -190,9 +195,10 @@ class Agent:
             while not self._stopping.is_set():
                 if stop is not None and stop.is_set():
                     break
+                messages = self._inbox.wait(self._patience(stop, end))
                 if self._ending.is_set():
                     owner.end_everything()
-                owner.step(self._inbox.wait(self._patience(stop, end)))
+                owner.step(messages)
                 if self._watch is not None:
                     self._watch(self)
                 if (until is not None and until(self)) or (self._ending.is_set() and owner.empty):
@@ -253,6 +259,8 @@ class Agent:
                 log.exception("source %s failed unexpectedly", source.name)
                 sink.failed(SourceError(source.name, f"unexpected {type(error).__name__}: {error}"))
             else:
+                if not sink.spoke and not self._stopping.is_set():
+                    sink.failed(SourceError(source.name, "it ended without having said anything"))
                 return
             self._stopping.wait(RESTART_SECONDS)
 
@@ -274,11 +282,14 @@ class _InboxSink:
 
     def __init__(self, name: str, inbox: Inbox) -> None:
         self._name, self._inbox = name, inbox
+        self.spoke = False
 
     def replace(self, revision: int, pods: Sequence[Pod], refusals: Sequence[Refusal]) -> None:
+        self.spoke = True
         self._inbox.post(SourceSpoke(self._name, revision, tuple(pods), tuple(refusals)))
 
     def failed(self, error: SourceError) -> None:
+        self.spoke = True
         self._inbox.post(SourceFailed(self._name, error))
 
 
@@ -290,7 +301,3 @@ def _opened(given: Sequence[Source | str], clock: Clock, store: RootStore | None
         if names.count(name) > 1:
             raise ConfigError(f"the source {name} is given twice")
     return opened
-
-
-def _text(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -6,7 +6,7 @@ import logging
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,9 @@ from podsync.desired import DesiredStore
 from podsync.errors import ConfigError, SourceError
 from podsync.forecast import forecast
 from podsync.host import node_settings
-from podsync.models import PodKey
 from podsync.observer import Observer
 from podsync.reconciler import Reconciler
-from podsync.state import Actual, ActualPod, Desired
+from podsync.state import Actual, Desired, grouped
 from podsync.store import default_root
 from podsync.volumes import VolumeStore
 
@@ -103,7 +102,7 @@ def run(
     """
     opened = open_sources(config)
     runtime = open_runtime(config)
-    try:
+    with closing(runtime):
         agent = Agent(
             sources=opened,
             runtime=runtime,
@@ -114,7 +113,7 @@ def run(
             workers=config.workers,
             watch=watch,
         )
-        with _signals(agent.shut_down if down else agent.stop):
+        with closing(agent), _signals(agent.shut_down if down else agent.stop):
             if not once:
                 agent.run()
                 return 0
@@ -124,8 +123,6 @@ def run(
                 return 0
             agent.run(until=lambda running: running.at_rest)
             return _once_code(agent)
-    finally:
-        runtime.close()
 
 
 def plan(config: Config, *, to_rest: bool = False) -> Planned:
@@ -150,14 +147,7 @@ def _observe(runtime: Runtime, volumes: VolumeStore, desired: Desired) -> Actual
     """One look, with the pods' folders and which of the wanted images are not there."""
     folders = volumes.folders()
     at = SystemClock().now()
-    pods: dict[PodKey, ActualPod] = {}
-    for sandbox in Observer(runtime, volumes).look():
-        key = PodKey(sandbox.namespace, sandbox.pod_name)
-        known = pods.get(key, ActualPod())
-        pods[key] = ActualPod((*known.sandboxes, sandbox), known.folders)
-    for uid, key in folders.items():
-        known = pods.get(key, ActualPod())
-        pods[key] = ActualPod(known.sandboxes, known.folders | {uid})
+    pods = grouped(Observer(runtime, volumes).look(), folders)
     images = {c.image for pod in desired.pods.values() for c in (*pod.spec.init_containers, *pod.spec.containers)}
     absent = frozenset(image for image in images if runtime.image(image) is None)
     return Actual(at, pods, absent)
@@ -185,10 +175,12 @@ def _read_once(opened: Sequence[sources.Source], config: Config) -> tuple[Desire
     stop = threading.Event()
     collectors = [(source, _Collector()) for source in opened]
     for source, collector in collectors:
-        threading.Thread(target=source.run, args=(collector, stop), daemon=True).start()
+        threading.Thread(target=_speak, args=(source, collector, stop), daemon=True).start()
     errors: list[str] = []
+    clock = SystemClock()
+    end = clock.monotonic() + SOURCE_SECONDS
     for source, collector in collectors:
-        if not collector.spoke.wait(SOURCE_SECONDS):
+        if not collector.spoke.wait(max(0.0, end - clock.monotonic())):
             errors.append(f"{source.name}: no answer within {SOURCE_SECONDS:.0f} s")
         elif collector.said is not None:
             store.replace(source.name, *collector.said)
@@ -199,6 +191,14 @@ def _read_once(opened: Sequence[sources.Source], config: Config) -> tuple[Desire
     return store, tuple(errors)
 
 
+def _speak(source: sources.Source, collector: _Collector, stop: threading.Event) -> None:
+    try:
+        source.run(collector, stop)
+    except Exception as error:
+        log.exception("source %s failed unexpectedly", source.name)
+        collector.failed(SourceError(source.name, f"unexpected {type(error).__name__}: {error}"))
+
+
 def _once_code(agent: Agent) -> int:
     bad = [
         str(key)
@@ -207,15 +207,16 @@ def _once_code(agent: Agent) -> int:
     ]
     if bad:
         log.error("not running: %s", ", ".join(sorted(bad)))
-    return 1 if bad or agent.publisher.source_problems or agent.owner.engine_error else 0
+    if not agent.at_rest:
+        log.error("ended before every pod had come to rest")
+    return 1 if bad or not agent.at_rest or agent.publisher.source_problems else 0
 
 
 @contextmanager
 def _signals(handle: Callable[[], None]) -> Iterator[None]:
     """SIGTERM and SIGINT call ``handle`` once; after that they have their default effect again."""
 
-    def received(number: int, _frame: object) -> None:
-        log.info("received %s", signal.Signals(number).name)
+    def received(_number: int, _frame: object) -> None:
         for each in before:
             signal.signal(each, signal.SIG_DFL)
         handle()

@@ -14,7 +14,7 @@ from podsync.messages import BatchDone
 if TYPE_CHECKING:
     from podsync.executor import Executor
     from podsync.ledger import Entry
-    from podsync.messages import Message
+    from podsync.messages import Message, Outcome
     from podsync.observer import Observer
     from podsync.plan import PodPlan
 
@@ -29,8 +29,9 @@ def job(executor: Executor, observer: Observer, plan: PodPlan) -> Callable[[], M
     uids = ledger.uids_of(plan.stages)
 
     def run() -> Message:
-        outcomes = executor.run(plan.stages)
+        outcomes: tuple[Outcome, ...] = ()
         try:
+            outcomes = executor.run(plan.stages)
             sandboxes = tuple(s for uid in uids for s in observer.look(uid))
         except Exception as error:  # noqa: BLE001 - the owner tells a fault from a mistake
             return BatchDone(plan.key, outcomes, uids, look_error=error)

@@ -160,7 +160,7 @@ class Unsupported(RuntimeFault):
 
 
 class ImageFault(RuntimeFault):
-    """An image could not be had: ErrImagePull, ErrImageNeverPull, InvalidImageName, …"""
+    """An image could not be had: ErrImagePull, ErrImageNeverPull, InvalidImageName and their kin."""
 
     reason = "ErrImagePull"
 

@@ -33,7 +33,6 @@ class Executor:
     def __init__(self, runtime: Runtime, volumes: Volumes, clock: Clock, together: Together) -> None:
         """``together`` runs independent jobs side by side (``Workers.together``)."""
         self._runtime, self._volumes, self._clock, self._together = runtime, volumes, clock, together
-        self._images: dict[str, ImageRecord] = {}
 
     def run(self, stages: Sequence[Sequence[Action]]) -> tuple[Outcome, ...]:
         """Perform stage after stage, each stage's actions side by side; stop behind a failed stage."""
@@ -91,12 +90,13 @@ class Executor:
 
     def pull(self, image: str, progress: Callable[[PullProgress], None] | None = None) -> ImageRecord:
         """Fetch an image. Raises ImageFault, RuntimeUnavailable."""
-        record = self._runtime.pull_image(image, None, progress)
-        self._images[image] = record
-        return record
+        return self._runtime.pull_image(image, None, progress)
 
     def _create_container(self, sandbox: str, spec: ContainerSpec, pod: Pod) -> None:
-        image = self._image(spec.image)
+        # by name each time: a tag may have moved. Adapters keep what they may keep
+        image = self._runtime.image(spec.image)
+        if image is None:
+            raise ImageAbsent(spec.image)
         if spec.run_as_non_root:
             _check_non_root(spec, image, pod)
         message_file = spec.labels.get(labels.TERMINATION_MESSAGE_FILE)
@@ -114,22 +114,8 @@ class Executor:
         )
         try:
             self._runtime.create_container(sandbox, complete)
-        except ImageAbsent:
-            # removed behind our back since it was looked up
-            self._images.pop(spec.image, None)
-            raise
         except NotFound as error:
             raise StartFault(error.message, reason="CreateContainerError") from error
-
-    def _image(self, name: str) -> ImageRecord:
-        """The image's record, looked up once a name. Raises ImageAbsent."""
-        known = self._images.get(name)
-        if known is None:
-            known = self._runtime.image(name)
-            if known is None:
-                raise ImageAbsent(name)
-            self._images[name] = known
-        return known
 
 
 def _check_non_root(spec: ContainerSpec, image: ImageRecord, pod: Pod) -> None:

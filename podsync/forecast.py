@@ -18,7 +18,7 @@ from podsync.models import PodKey
 from podsync.plan import Plan, PodPlan, PullImage
 from podsync.runtimes.base import Observation
 from podsync.runtimes.fake import FakeRuntime
-from podsync.state import Actual, ActualPod
+from podsync.state import Actual, ActualPod, PodMemory, grouped
 from podsync.volumes import MemoryVolumes
 
 if TYPE_CHECKING:
@@ -95,15 +95,13 @@ def _carried_out(executor: Executor, pod: ActualPod, plan: PodPlan) -> ActualPod
 
 
 def _looked(runtime: FakeRuntime, volumes: MemoryVolumes, pods: Mapping[PodKey, ActualPod]) -> dict[PodKey, ActualPod]:
-    found = {key: replace(pod, sandboxes=(), folders=frozenset()) for key, pod in pods.items()}
-    for sandbox in runtime.list_sandboxes():
-        key = PodKey(sandbox.namespace, sandbox.pod_name)
-        known = found.get(key, ActualPod())
-        found[key] = replace(known, sandboxes=(*known.sandboxes, sandbox))
-    for uid, key in volumes.folders().items():
-        known = found.get(key, ActualPod())
-        found[key] = replace(known, folders=known.folders | {uid})
-    return {key: pod for key, pod in found.items() if pod.sandboxes or pod.folders or pod.memory.uid}
+    found = grouped(runtime.list_sandboxes(), volumes.folders())
+    remembered = {key for key, pod in pods.items() if pod.memory != PodMemory()}
+    seen = {key: found.get(key, ActualPod()) for key in {**found, **dict.fromkeys(remembered)}}
+    return {
+        key: replace(pod, memory=ledger.forget_gone(pods.get(key, ActualPod()).memory, pod.sandboxes))
+        for key, pod in seen.items()
+    }
 
 
 def _in_turn(jobs: Sequence[Callable[[], None]]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from podsync import identity, plan
 from podsync.errors import ImageAbsent, PodsyncError, RuntimeUnavailable
 from podsync.runtimes.base import ContainerState
-from podsync.state import ActualPod, Failure, PodMemory, PullState
+from podsync.state import ActualPod, Failure, PodMemory, PullState, in_order
 
 if TYPE_CHECKING:
     from podsync.messages import Outcome
@@ -22,6 +22,7 @@ __all__ = [
     "Entry",
     "Ledger",
     "folder_changes",
+    "forget_gone",
     "fresh_memory",
     "pull_failed",
     "pull_succeeded",
@@ -74,6 +75,11 @@ class Entry:
         actual = self.actual
         return self.pod is None and not self.busy and not actual.sandboxes and not actual.folders
 
+    @property
+    def known_pod(self) -> Pod | None:
+        """The pod wanted, else the one last known."""
+        return self.pod or self.last_pod
+
     def uses(self, images: frozenset[str]) -> bool:
         """Whether a container of the wanted pod is made from one of those images."""
         spec = self.pod.spec if self.pod is not None else None
@@ -87,22 +93,11 @@ class Entry:
             looked = set(uids)
             merged = [s for s in self.actual.sandboxes if s.uid not in looked]
             merged += sandboxes
-        merged.sort(key=lambda s: (s.uid, s.attempt))
-        seen = tuple(merged)
+        seen = in_order(merged)
         if seen != self.actual.sandboxes:
             self.actual = replace(self.actual, sandboxes=seen)
             self.changed = True
-        self._forget_gone()
-
-    def _forget_gone(self) -> None:
-        """Signals are remembered while the container's record is there: how it ended is read by them."""
-        memory = self.actual.memory
-        if memory.term_sent or memory.kill_sent:
-            there = {c.id for s in self.actual.sandboxes for c in s.containers}
-            if not there.issuperset((*memory.term_sent, *memory.kill_sent)):
-                term = {id_: at for id_, at in memory.term_sent.items() if id_ in there}
-                kill = {id_: at for id_, at in memory.kill_sent.items() if id_ in there}
-                self.remember(replace(memory, term_sent=term, kill_sent=kill))
+        self.remember(forget_gone(self.actual.memory, seen))
 
     def remember(self, memory: PodMemory) -> None:
         """Replace the memory part of the observation."""
@@ -135,13 +130,15 @@ class Ledger:
         """Every entry's observation, as the planner wants them."""
         self.attention: set[PodKey] = set()
         """Who must be looked at, planned or reported in this step."""
+        self.floor = 0
+        """The newest mark of a dropped entry: an older look may still show what was removed."""
         self._keys: dict[str, PodKey] = {}
 
     def entry(self, key: PodKey) -> Entry:
         """The entry of that key, made if there is none yet."""
         entry = self.entries.get(key)
         if entry is None:
-            entry = self.entries[key] = Entry(key)
+            entry = self.entries[key] = Entry(key, mark=self.floor)
             self.attention.add(key)
         return entry
 
@@ -171,6 +168,7 @@ class Ledger:
     def drop(self, entry: Entry) -> None:
         """Forget one of which nothing is wanted and nothing left."""
         del self.entries[entry.key]
+        self.floor = max(self.floor, entry.mark)
         self.actual.pop(entry.key, None)
         self._keys = {uid: key for uid, key in self._keys.items() if key != entry.key}
 
@@ -237,6 +235,18 @@ def pull_failed(memory: PodMemory, image: str, error: Exception, at: datetime) -
     reason = error.reason if isinstance(error, PodsyncError) else "ErrImagePull"
     failure = Failure(reason, str(error), at, before.count + 1 if before else 1)
     return replace(memory, pulls={**memory.pulls, image: PullState(failure=failure)})
+
+
+def forget_gone(memory: PodMemory, sandboxes: Iterable[SandboxRecord]) -> PodMemory:
+    """Signals are remembered while the container's record is there: how it ended is read by them."""
+    if not memory.term_sent and not memory.kill_sent:
+        return memory
+    there = {c.id for s in sandboxes for c in s.containers}
+    if there.issuperset((*memory.term_sent, *memory.kill_sent)):
+        return memory
+    term = {id_: at for id_, at in memory.term_sent.items() if id_ in there}
+    kill = {id_: at for id_, at in memory.kill_sent.items() if id_ in there}
+    return replace(memory, term_sent=term, kill_sent=kill)
 
 
 def uids_of(stages: Iterable[Iterable[Action]]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["NotConverged", "converge"]
 
 
-class NotConverged(PodsyncError):  # noqa: N818 - says what happened
+class NotConverged(PodsyncError):
     """The pods had not come to rest in time; ``statuses`` says how far they were."""
 
     reason = "NotConverged"

@@ -73,10 +73,8 @@ class Looks:
         self._again = bool(self._full)
 
     def hinted(self, *, connected: bool) -> None:
-        """Note the state of the hint stream; a change asks for a full look."""
-        if connected != self.hints_flow:
-            self.hints_flow = connected
-            self._due = 0.0
+        """Note the state of the hint stream."""
+        self.hints_flow = connected
 
     def wait(self) -> float:
         """Seconds until the next full look is due; a long time while one is under way."""
@@ -95,7 +93,7 @@ class Looks:
         """Look at one pod. With no uid, or two (an edit under way), only a full look tells."""
         uids = {s.uid for s in entry.actual.sandboxes} | ({entry.pod.metadata.uid} if entry.pod else set())
         if len(uids) != 1:
-            self._due = 0.0
+            self._due = 0.0  # one under way that began too early is followed by another: the pod stays stale
             return
         entry.looking = self.next()
         self._workers.submit(f"look:{entry.key}", self._job(entry.looking, uids.pop()))

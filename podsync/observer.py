@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -73,8 +74,8 @@ class Observer:
         if text or policy != "FallbackToLogsOnError" or not container.exit_code or not started:
             return text
         try:
-            lines = self._runtime.logs(container.id, LogOptions(tail=FALLBACK_LINES))
-            data = b"".join(line.data + (b"" if line.partial else b"\n") for line in lines)
+            with closing(self._runtime.logs(container.id, LogOptions(tail=FALLBACK_LINES))) as lines:
+                data = b"".join(line.data + (b"" if line.partial else b"\n") for line in lines)
         except RuntimeUnavailable:
             raise
         except RuntimeFault as error:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from podsync import batches, ledger, pulls
-from podsync.errors import ImageAbsent, PodsyncError
+from podsync import batches, ledger
+from podsync.intake import Intake
 from podsync.ledger import Entry, Ledger
 from podsync.looks import Looks
 from podsync.messages import (
@@ -35,18 +35,18 @@ from podsync.messages import (
 )
 from podsync.models import PodKey
 from podsync.pulls import Pulls
-from podsync.state import Actual, ActualPod, Desired
+from podsync.state import Actual, Desired
 
 if TYPE_CHECKING:
     from podsync.clock import Clock
     from podsync.desired import DesiredStore
     from podsync.executor import Executor
-    from podsync.models import Pod, PodStatus
+    from podsync.models import PodStatus
     from podsync.observer import Observer
     from podsync.plan import PodPlan
     from podsync.publisher import Publisher
     from podsync.reconciler import Reconciler
-    from podsync.runtimes.base import PullProgress, SandboxRecord
+    from podsync.runtimes.base import PullProgress
     from podsync.volumes import Volumes
     from podsync.workers import Inbox, Workers
 
@@ -81,6 +81,7 @@ class Owner:
         self._sources_spoke = False
         self._pulls = Pulls(parts.clock, parts.workers, parts.inbox, parts.executor)
         self._looks = Looks(parts.clock, parts.workers, parts.observer, parts.volumes)
+        self._intake = Intake(parts.clock, parts.publisher, self._ledger, self._looks, self._pulls)
         self._ending = False
         self._statuses: Mapping[PodKey, PodStatus] = MappingProxyType({})
 
@@ -132,8 +133,8 @@ class Owner:
 
     def end_everything(self) -> None:
         """From now on no pod is wanted, whatever the sources say."""
-        self._ending = True
-        self._sources_spoke = True
+        if not self._ending:
+            self._ending = self._sources_spoke = True
 
     def step(self, messages: Sequence[Message]) -> None:
         """Absorb, look if due, plan, start, publish. Never blocks."""
@@ -171,139 +172,19 @@ class Owner:
                 self._parts.desired.failed(message.source, message.error)
                 self._sources_spoke = True
             case Hinted(hint=hint):
-                self._absorb_hint(hint.uid, hint.container, connected=hint.connected)
+                self._intake.hint(hint.uid, hint.container, connected=hint.connected)
             case Looked(uid=None):
-                self._absorb_full_look(message)
+                self._intake.full_look(message)
             case Looked():
-                self._absorb_look(message)
+                self._intake.look(message)
             case BatchDone():
-                self._absorb_batch(message)
+                self._intake.batch(message)
             case PullDone():
-                self._absorb_pull(message)
+                self._intake.pull(message)
             case PullProgressed():
                 self._pulls.progressed(message)
             case Woken():
                 pass
-
-    def _absorb_hint(self, uid: str, container: str, *, connected: bool) -> None:
-        self._looks.hinted(connected=connected)
-        entry = self._ledger.of_uid(uid)
-        if entry is None:
-            # a stranger, or the stream is back: only a look at everything tells
-            self._looks.want_full()
-            return
-        if entry.busy or entry.looking:
-            entry.hinted.add(container)
-        elif not entry.explains(container, looked=False):
-            entry.stale = True
-            self._ledger.attend(entry)
-            if self._looks.full_under_way:
-                entry.hinted.add(container)  # that look may have begun before it happened
-
-    def _absorb_full_look(self, look: Looked) -> None:
-        self._count(look.error)
-        if not self._looks.full_returned(look):
-            return
-        if look.images:
-            self._pulls.absent -= look.images
-            self._ledger.touch(e.key for e in self._ledger.entries.values() if e.uses(look.images))
-        seen: dict[PodKey, list[SandboxRecord]] = {}
-        for sandbox in look.sandboxes:
-            seen.setdefault(PodKey(sandbox.namespace, sandbox.pod_name), []).append(sandbox)
-        folders: dict[PodKey, set[str]] = {}
-        for uid, key in (look.folders or {}).items():
-            folders.setdefault(key, set()).add(uid)
-        for key in {*seen, *folders, *self._ledger.entries}:
-            entry = self._entry(key)
-            if entry.busy or look.sequence <= entry.mark:
-                continue
-            before = entry.actual
-            entry.see(seen.get(key, ()), None)
-            found = frozenset(folders.get(key, ()))
-            if found != entry.actual.folders:
-                entry.actual = replace(entry.actual, folders=found)
-            self._accepted(entry, look.sequence, before)
-            if not entry.looking:
-                self._follow_hints(entry)
-
-    def _absorb_look(self, look: Looked) -> None:
-        entry = self._ledger.of_uid(look.uid or "")
-        if entry is None:
-            return
-        entry.looking = 0
-        if look.error is not None:
-            self._count(look.error)
-            self._looks.failed(look.error)
-            entry.stale = True
-            self._ledger.attend(entry)
-            return
-        if entry.busy:
-            return
-        if look.sequence <= entry.mark:
-            entry.stale = True
-            self._ledger.attend(entry)
-            return
-        before = entry.actual
-        entry.see(look.sandboxes, (look.uid or "",))
-        self._accepted(entry, look.sequence, before)
-        self._follow_hints(entry)
-
-    def _accepted(self, entry: Entry, sequence: int, before: ActualPod) -> None:
-        entry.mark = max(entry.mark, sequence)
-        entry.stale = False
-        self._ledger.index(entry)
-        if entry.actual is not before:
-            entry.dirty = True
-        if entry.dirty or entry.changed:
-            self._ledger.attend(entry)
-
-    def _follow_hints(self, entry: Entry) -> None:
-        """Look again if something happened meanwhile that the last look does not show."""
-        hinted, entry.hinted = entry.hinted, set()
-        if any(not entry.explains(container, looked=True) for container in hinted):
-            entry.stale = True
-            self._ledger.attend(entry)
-
-    def _absorb_batch(self, done: BatchDone) -> None:
-        entry = self._ledger.entries[done.key]
-        for outcome in done.outcomes:
-            self._parts.publisher.acted(done.key, self._pod_of(entry), outcome)
-            if isinstance(outcome.error, ImageAbsent):
-                self._pulls.missing(outcome.error)
-            elif outcome.error is not None:
-                self._report(done.key, outcome.error)
-        if done.look_error is not None:
-            self._count(done.look_error)
-            self._looks.failed(done.look_error)
-        batches.absorb(entry, done, self._parts.clock.monotonic())
-        entry.mark = self._looks.next()
-        self._ledger.attend(entry)
-        if not entry.stale:
-            self._ledger.index(entry)
-            self._follow_hints(entry)
-
-    def _report(self, key: PodKey, error: Exception) -> None:
-        if isinstance(error, PodsyncError):
-            log.warning("%s: %s", key, error, extra={"pod": str(key), "reason": error.reason})
-        else:
-            log.error("%s: unexpected error", key, exc_info=error, extra={"pod": str(key)})
-        self._count(error)
-
-    def _count(self, error: Exception | None) -> None:
-        """Count what nobody foresaw."""
-        if error is not None and not isinstance(error, PodsyncError):
-            self._parts.publisher.count_unexpected()
-
-    def _absorb_pull(self, done: PullDone) -> None:
-        for key in self._pulls.returned(done):
-            entry = self._ledger.entries.get(key)
-            if entry is None:
-                continue
-            pulls.outcome(entry, done)
-            if done.error is not None:
-                self._report(key, done.error)
-            self._parts.publisher.pulled(key, self._pod_of(entry), done)
-            self._ledger.attention.add(key)
 
     # --- what should be ----------------------------------------------------------------------
 
@@ -317,7 +198,7 @@ class Owner:
             pod = self._desired.pods.get(key)
             if pod is before.pods.get(key):
                 continue
-            entry = self._entry(key)
+            entry = self._ledger.entry(key)
             entry.last_pod = pod or entry.pod or entry.last_pod
             if pod is not None and pod.metadata.uid != entry.actual.memory.uid:
                 entry.remember(ledger.fresh_memory(entry.actual.memory, pod.metadata.uid))
@@ -335,20 +216,12 @@ class Owner:
             e.key for e in self._ledger.entries.values() if e.plan is not None and e.plan.verdict is not None
         )
 
-    def _entry(self, key: PodKey) -> Entry:
-        entry = self._ledger.entry(key)
-        self._note_deletion(entry)
-        return entry
-
     def _note_deletion(self, entry: Entry) -> None:
         """When it was first seen that the pod is to be ended; a pod that is undecided is not."""
         unwanted = entry.pod is None and self._desired.complete and entry.key not in self._desired.undecided
         if unwanted is not (entry.deleted_at is not None):
             entry.deleted_at = self._parts.clock.now() if unwanted else None
             entry.changed = True
-
-    def _pod_of(self, entry: Entry) -> Pod | None:
-        return entry.pod or entry.last_pod
 
     # --- looking -------------------------------------------------------------------------------
 
@@ -402,20 +275,20 @@ class Owner:
                 self._ledger.attend(entry)
 
     def _start(self, entry: Entry, plan: PodPlan | None, wall: datetime) -> None:
-        self._parts.publisher.planned(entry.key, self._pod_of(entry), entry.plan, plan, wall)
+        self._parts.publisher.planned(entry.key, entry.known_pod, entry.plan, plan, wall)
         entry.changed |= plan != entry.plan
         entry.plan, entry.dirty = plan, False
         if plan is None:
             return
         for pull in plan.pulls:
             self._pulls.start(entry, pull.image)
-            self._ledger.actual[entry.key] = entry.actual
+        self._ledger.actual[entry.key] = entry.actual
         if not plan.stages:
             return
         entry.busy = True
         entry.mark = self._looks.next()
         entry.hinted.clear()
-        self._parts.publisher.starting(entry.key, self._pod_of(entry), plan, wall)
+        self._parts.publisher.starting(entry.key, entry.known_pod, plan, wall)
         job = batches.job(self._parts.executor, self._parts.observer, plan)
         self._parts.workers.submit(f"pod:{entry.key}", job)
 
@@ -423,31 +296,30 @@ class Owner:
 
     def _publish(self) -> None:
         publisher, clock = self._parts.publisher, self._parts.clock
-        attention, self._ledger.attention = self._ledger.attention, set()
-        gone = False
         if self._looks.looked_once:
-            statuses: dict[PodKey, PodStatus] | None = None
-            for key in attention:
-                entry = self._ledger.entries.get(key)
-                if entry is None:
-                    continue
-                if entry.gone and not entry.dirty:
-                    self._ledger.drop(entry)
-                    publisher.dropped(key)
-                    gone = True
-                if entry.stale or (entry.dirty and not (entry.busy or entry.hold_until)):
-                    self._ledger.attention.add(key)
-                if entry.changed or key not in self._ledger.entries:
-                    statuses = statuses if statuses is not None else dict(self._statuses)
-                    entry.changed = False
-                    if key not in self._ledger.entries or not publisher.report(entry, clock.now()):
-                        statuses.pop(key, None)
-                    elif entry.status is not None:
-                        statuses[key] = entry.status
-            if statuses is not None:
+            attention, self._ledger.attention = self._ledger.attention, set()
+            statuses = dict(self._statuses)
+            told = [self._tell(self._ledger.entries[key], statuses) for key in attention if key in self._ledger.entries]
+            if any(told):
                 self._statuses = MappingProxyType(statuses)
-        else:
-            self._ledger.attention = attention
-        if gone:
-            self._touch_rejected()
         publisher.flush(clock.monotonic(), self._looks.engine_error)
+
+    def _tell(self, entry: Entry, statuses: dict[PodKey, PodStatus]) -> bool:
+        """Bring ``statuses`` up to date for one pod; whether that changed anything."""
+        publisher, key = self._parts.publisher, entry.key
+        if entry.gone and not entry.dirty:
+            self._ledger.drop(entry)
+            publisher.dropped(key)
+            self._touch_rejected()
+            return statuses.pop(key, None) is not None
+        self._note_deletion(entry)
+        if entry.stale or (entry.dirty and not (entry.busy or entry.hold_until)):
+            self._ledger.attend(entry)
+        if not entry.changed:
+            return False
+        entry.changed = False
+        if not publisher.report(entry, self._parts.clock.now()):
+            return statuses.pop(key, None) is not None
+        if entry.status is not None:
+            statuses[key] = entry.status
+        return True

@@ -282,6 +282,10 @@ class Plan:
         files live (default: podsync's own; a virtual runtime needs none). A pod's stages end
         behind the first that failed, the other pods go on; what failed is raised at the end
         as one ``ExceptionGroup`` of ``RuntimeFault``.
+
+        Nothing is remembered from one call to the next: a container that does not heed
+        SIGTERM is told again each time and never killed, and a failed start is tried again
+        at once. ``converge`` and the agent remember.
         """
         from podsync.executor import execute  # the one look upwards: a plan stays a plain value
 

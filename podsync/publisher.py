@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from podsync import events, labels, status
 from podsync.events import EventLog, Subject
 from podsync.models import Container, ObjectMeta, Pod, PodKey, PodSpec
+from podsync.models.base import format_time
 from podsync.runtimes.base import RuntimeInfo
 from podsync.store import AGENT, EVENTS, STATUS
 
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 STATUS_INTERVAL = 0.05
 """Least seconds between two writes of the status file."""
 EVENTS_INTERVAL = 1.0
+ENGINE = "engine"
 RETRY_INTERVAL = 5.0
 """Seconds until a write that failed (a full disk) is tried again."""
 
@@ -74,6 +76,7 @@ class Publisher:
         self._problems: dict[str, str] = {}
         # what an earlier agent published stands until this one has looked
         self._dirty = {STATUS: not self._remembered, EVENTS: True, AGENT: True}
+        self._seen = False
         self._not_before = dict.fromkeys(self._dirty, 0.0)
 
     @property
@@ -150,7 +153,7 @@ class Publisher:
         document = pod.to_dict()
         metadata = document.setdefault("metadata", {})
         if entry.pod is None and entry.deleted_at is not None:
-            metadata["deletionTimestamp"] = _time(entry.deleted_at)
+            metadata["deletionTimestamp"] = format_time(entry.deleted_at)
             metadata["deletionGracePeriodSeconds"] = pod.spec.termination_grace_period_seconds
         document.setdefault("spec", {})["nodeName"] = self._node
         document["status"] = current.to_dict()
@@ -160,6 +163,11 @@ class Publisher:
             self._documents[entry.key] = text
             self._dirty[STATUS] = True
         return True
+
+    def looked(self) -> None:
+        """The engine has been seen: what an earlier agent published is replaced, even by nothing."""
+        if not self._seen:
+            self._seen = self._dirty[STATUS] = True
 
     def dropped(self, key: PodKey) -> None:
         """Nothing is left of that pod."""
@@ -187,9 +195,9 @@ class Publisher:
     def flush(self, monotonic: float, engine_error: str, *, force: bool = False) -> None:
         """Write what changed and is due."""
         if engine_error:
-            self._problem("engine", f"the engine cannot be asked: {engine_error}")
+            self._problem(ENGINE, f"the engine cannot be asked: {engine_error}")
         else:
-            self._solved("engine")
+            self._solved(ENGINE)
         if self._files is None:
             return
         for name, interval, render in (
@@ -213,7 +221,8 @@ class Publisher:
         if self._problems.get(subject) != text:
             self._problems[subject] = text
             self._dirty[AGENT] = True
-            log.error("%s", text)
+            if subject != ENGINE:
+                log.error("%s", text)  # the engine's loss is logged where it is noticed
 
     def _solved(self, subject: str) -> None:
         if self._problems.pop(subject, None) is not None:
@@ -255,10 +264,6 @@ class Publisher:
         if new:
             self.events.add(new)
             self._dirty[EVENTS] = True
-
-
-def _time(moment: datetime | None) -> str | None:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment is not None else None
 
 
 def _pod_of_records(entry: Entry) -> Pod:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from podsync.models import PodKey
 from podsync.runtimes.base import ContainerId, SandboxRecord
 
 if TYPE_CHECKING:
-    from podsync.models import Pod, PodKey
+    from podsync.models import Pod
 
-__all__ = ["Actual", "ActualPod", "Desired", "Failure", "PodMemory", "PullState"]
+__all__ = ["Actual", "ActualPod", "Desired", "Failure", "PodMemory", "PullState", "grouped", "in_order"]
+
+_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +95,19 @@ class Actual:
     observed_at: datetime
     pods: Mapping[PodKey, ActualPod] = field(default_factory=dict)
     absent_images: frozenset[str] = frozenset()
+
+
+def in_order(sandboxes: Iterable[SandboxRecord]) -> tuple[SandboxRecord, ...]:
+    """Oldest first: by when they were made, then by attempt."""
+    return tuple(sorted(sandboxes, key=lambda s: (s.created_at or _LONG_AGO, s.attempt)))
+
+
+def grouped(sandboxes: Iterable[SandboxRecord], folders: Mapping[str, PodKey]) -> dict[PodKey, ActualPod]:
+    """What was seen, by pod: its sandboxes in order and its folders (uid to key)."""
+    found: dict[PodKey, list[SandboxRecord]] = {}
+    for sandbox in sandboxes:
+        found.setdefault(PodKey(sandbox.namespace, sandbox.pod_name), []).append(sandbox)
+    uids: dict[PodKey, set[str]] = {}
+    for uid, key in folders.items():
+        uids.setdefault(key, set()).add(uid)
+    return {key: ActualPod(in_order(found.get(key, ())), frozenset(uids.get(key, ()))) for key in {**found, **uids}}

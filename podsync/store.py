@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from podsync.atomic import write_whole
 from podsync.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -86,16 +87,7 @@ class RootStore:
         """Replace a file as a whole unless it has this text already; true if written. Raises OSError."""
         if self._written.get(name) == text:
             return False
-        temporary = self.path / f".{name}.{os.getpid()}"
-        try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-            temporary.rename(self.path / name)
-        except OSError:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
+        write_whole(self.path / name, text, mode)
         self._written[name] = text
         return True
 

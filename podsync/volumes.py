@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from podsync import netfiles, podpaths
+from podsync.atomic import write_whole
 from podsync.errors import VolumeFault
 from podsync.models import PodKey
 
@@ -112,7 +113,7 @@ class VolumeStore:
         folder = Path(podpaths.pod_dir(self._root, uid))
         try:
             folder.mkdir(mode=0o750, parents=True, exist_ok=True)
-            _replace(folder / OWNER_FILE, f"{pod.metadata.namespace}/{pod.metadata.name}\n", 0o600)
+            write_whole(folder / OWNER_FILE, f"{pod.metadata.namespace}/{pod.metadata.name}\n", 0o600)
             _rewrite(Path(podpaths.resolv_file(self._root, uid)), self._resolv_conf(pod))
             hosts = Path(podpaths.hosts_file(self._root, uid))
             if not hosts.exists():
@@ -187,11 +188,15 @@ class VolumeStore:
             raise VolumeFault(f"removing {folder} failed: {_words(error)}") from error
 
     def folders(self) -> Mapping[str, PodKey]:
-        """Every pod folder there is, by uid. One without an owner has the key ``("", uid)``."""
+        """Every pod folder there is, by uid. One without an owner has the key ``("", uid)``. Raises VolumeFault."""
         found: dict[str, PodKey] = {}
-        with contextlib.suppress(FileNotFoundError), os.scandir(podpaths.pods_dir(self._root)) as entries:
-            for entry in entries:
-                found[entry.name] = _owner(Path(entry.path), entry.name)
+        folder = podpaths.pods_dir(self._root)
+        try:
+            with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+                for entry in entries:
+                    found[entry.name] = _owner(Path(entry.path), entry.name)
+        except OSError as error:
+            raise VolumeFault(f"the pods' folder {folder} cannot be read: {_words(error)}") from error
         return found
 
     def _resolv_conf(self, pod: Pod) -> str:
@@ -249,19 +254,10 @@ def _memory_size(source: EmptyDirVolumeSource, pod: Pod) -> int | None:
     return min((size for size in sizes if size > 0), default=None)
 
 
-def _replace(path: Path, text: str, mode: int) -> None:
-    """Write whole or not at all."""
-    temporary = path.with_name(f".{path.name}.new")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    temporary.rename(path)
-
-
 def _rewrite(path: Path, text: str, mode: int = 0o644) -> None:
     """Write in place: containers have this very file mounted, so it must stay the same inode."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-    with os.fdopen(descriptor, "w") as file:
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
         os.fchmod(file.fileno(), mode)
 

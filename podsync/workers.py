@@ -5,11 +5,16 @@ Both are ports (``Inbox``, ``Workers``) so that the simulation can be them.
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
+
+from podsync.clock import SystemClock
 
 if TYPE_CHECKING:
     from podsync.messages import Message
@@ -43,25 +48,25 @@ class Workers(Protocol):
 
 
 class ThreadInbox:
-    """An inbox over a condition variable."""
+    """An inbox over a queue that a signal handler may post to, even while its own thread waits."""
 
     def __init__(self) -> None:
-        self._messages: list[Message] = []
-        self._condition = threading.Condition()
+        self._queue: queue.SimpleQueue[Message] = queue.SimpleQueue()
 
     def post(self, message: Message) -> None:
         """Add one; from any thread."""
-        with self._condition:
-            self._messages.append(message)
-            self._condition.notify()
+        self._queue.put(message)
 
     def wait(self, timeout: float | None) -> Sequence[Message]:
         """All that came, waiting up to ``timeout`` seconds (None: without limit) for the first."""
-        with self._condition:
-            if not self._messages:
-                self._condition.wait(timeout)
-            messages, self._messages = self._messages, []
-            return messages
+        try:
+            messages = [self._queue.get(timeout=timeout)]
+        except queue.Empty:
+            return []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                messages.append(self._queue.get_nowait())
+        return messages
 
 
 class _Pool:
@@ -74,16 +79,18 @@ class _Pool:
         self._idle = self._threads = self._running = 0
         self._stopped = False
 
-    def submit(self, job: Callable[[], None]) -> None:
+    def submit(self, job: Callable[[], None]) -> bool:
+        """Run a job when a thread is free; false once the pool takes no more."""
         with self._condition:
             if self._stopped:
-                return
+                return False
             self._jobs.append(job)
-            if self._idle:
-                self._condition.notify()
-            elif self._threads < self._size:
+            # a notified thread counts as idle until it has the lock, so count the jobs that wait for one
+            if len(self._jobs) > self._idle and self._threads < self._size:
                 self._threads += 1
                 threading.Thread(target=self._work, name=f"{self._name}-{self._threads}", daemon=True).start()
+            self._condition.notify()
+            return True
 
     def _work(self) -> None:
         while True:
@@ -93,47 +100,53 @@ class _Pool:
                     self._condition.wait()
                 self._idle -= 1
                 if not self._jobs:
+                    self._threads -= 1
                     return
                 job = self._jobs.popleft()
                 self._running += 1
             try:
                 job()
+            except Exception:
+                log.exception("a job failed that must not")
             finally:
                 with self._condition:
                     self._running -= 1
                     self._condition.notify_all()
 
-    def stop(self, timeout: float) -> bool:
+    def stop(self, timeout: float, *, drop: bool) -> bool:
+        """Take no more jobs, ``drop`` those not begun, wait for the others; false if some still run."""
         with self._condition:
             self._stopped = True
-            self._jobs.clear()
+            if drop:
+                self._jobs.clear()
             self._condition.notify_all()
-            return self._condition.wait_for(lambda: self._running == 0, timeout)
+            return self._condition.wait_for(lambda: not self._running and not self._jobs, timeout)
 
 
 class ThreadWorkers:
-    """Bounded pools: one for pods' batches and looks, one for pulls, one for side-by-side calls.
+    """Bounded pools: one for pods' batches, one for looks, one for pulls, one for side-by-side calls.
 
-    Pulls have threads of their own, so that slow ones never hold pods that need none.
+    So slow pulls hold no pod that needs none, and slow batches never keep the owner blind.
     """
 
-    def __init__(self, inbox: Inbox, *, size: int = 16, pulls: int = 4) -> None:
-        """``size`` batches at a time, ``pulls`` pulls at a time."""
+    def __init__(self, inbox: Inbox, *, size: int = 16, pulls: int = 4, looks: int = 4) -> None:
+        """``size`` batches, ``pulls`` pulls and ``looks`` looks at a time."""
         self._inbox = inbox
-        self._batches = _Pool("podsync-worker", size)
+        self._clock = SystemClock()
+        self._batches = _Pool("podsync-batch", size)
+        self._looks = _Pool("podsync-look", looks)
         self._pulls = _Pool("podsync-pull", pulls)
         self._fan = _Pool("podsync-fan", size * 2)
 
     def submit(self, lane: str, job: Callable[[], Message]) -> None:
         """Run ``job`` and post what it returns."""
-        pool = self._pulls if lane.startswith("pull:") else self._batches
-        pool.submit(lambda: self._inbox.post(job()))
+        pools = {"pull": self._pulls, "look": self._looks}
+        pools.get(lane.partition(":")[0], self._batches).submit(lambda: self._inbox.post(job()))
 
     def together(self, jobs: Sequence[Callable[[], None]]) -> None:
         """Run all jobs side by side, the last on this thread."""
         if not jobs:
             return
-        left = len(jobs) - 1
         done = threading.Semaphore(0)
 
         def counted(job: Callable[[], None]) -> None:
@@ -143,12 +156,19 @@ class ThreadWorkers:
                 done.release()
 
         for job in jobs[:-1]:
-            self._fan.submit(lambda job=job: counted(job))  # type: ignore[misc]
+            if not self._fan.submit(partial(counted, job)):
+                counted(job)
         jobs[-1]()
-        for _ in range(left):
+        for _ in jobs[:-1]:
             done.acquire()
 
     def stop(self, timeout: float) -> bool:
-        """Take no more jobs and wait for those under way; false if some still run."""
-        ended = [self._batches.stop(timeout), self._pulls.stop(0), self._fan.stop(timeout)]
-        return all(ended)
+        """Take no more jobs and wait up to ``timeout`` seconds for those under way; false if some still run.
+
+        Pulls are not waited for: the engine goes on with them or not, as it likes.
+        """
+        end = self._clock.monotonic() + timeout
+        self._pulls.stop(0, drop=True)
+        ended = [pool.stop(max(0.0, end - self._clock.monotonic()), drop=True) for pool in (self._batches, self._looks)]
+        # what a batch still under way has asked for side by side must come to its end
+        return self._fan.stop(max(0.0, end - self._clock.monotonic()), drop=False) and all(ended)

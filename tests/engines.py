@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -21,10 +22,15 @@ def endpoint(engine: str) -> str:
     elif not _answers(found.removeprefix("unix://")):
         reason = f"no {engine} answers on {found}"
     if reason:
-        if os.environ.get("PODSYNC_REQUIRE_ENGINES"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        unavailable(reason)
     return found
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skip a test for want of an engine, or fail it where engines are required (continuous integration)."""
+    if os.environ.get("PODSYNC_REQUIRE_ENGINES"):
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 def _answers(path: str) -> bool:

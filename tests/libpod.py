@@ -9,8 +9,9 @@ from typing import Any, cast
 
 from podsync.clock import ManualClock
 from podsync.runtimes.common.faults import Refusal
+from podsync.runtimes.common.wire import Closed
 from podsync.runtimes.podman.adapter import PodmanRuntime
-from podsync.runtimes.podman.connect import Answer, Client
+from podsync.runtimes.podman.client import Answer, Client
 from podsync.testing.builders import PodNames
 
 ZERO = "0001-01-01T00:00:00Z"
@@ -34,7 +35,7 @@ class Lines:
 
 
 class Libpod:
-    """Stands in for ``podsync.runtimes.podman.connect.Client``."""
+    """Stands in for ``podsync.runtimes.podman.client.Client``."""
 
     socket = "/nonexistent/podman.sock"
     endpoint = "unix:///nonexistent/podman.sock"
@@ -52,6 +53,8 @@ class Libpod:
         self.pull: list[bytes] = []
         self.headers: list[dict[str, str]] = []
         self.closed = False
+        self.commands: list[dict[str, Any]] = []
+        """What the engine says of a command, look by look; the last one stays."""
         self._ids = (f"{number:064x}" for number in count(1))
 
     def refuse(self, call: str, status: int, text: str, times: int = 1) -> None:
@@ -73,6 +76,8 @@ class Libpod:
         timeout: float = 0,
     ) -> Answer:
         """One call."""
+        if self.closed:
+            raise Closed("this runtime has been closed")
         line = f"{method} {path}"
         self.calls.append(line)
         self.params.append(params or {})
@@ -119,6 +124,14 @@ class Libpod:
 
                 assert data == pause.image("amd64").archive
                 self.images[pause.image("amd64").reference] = {"Id": "f" * 64}
+            case "POST", "containers", ref, "exec":
+                if self.state(ref)["Status"] != "running":
+                    raise Refusal(500, "can only create exec sessions on running containers: container state improper")
+                return {"Id": "5e55"}
+            case "GET", "exec", "5e55", "json":
+                return self.commands.pop(0) if len(self.commands) > 1 else self.commands[0]
+            case "POST", "exec", "5e55", "resize" | "remove":
+                return None
             case "GET", "images", name, "json":
                 return self._image(name)
             case "POST", "containers", "create":

@@ -15,7 +15,8 @@ if [ "$(id -u)" != 0 ]; then
     echo "with-engines: not root, so no engine is started; tests without an engine are skipped" >&2
     exec "$@"
 fi
-before=$("$script" status 2>/dev/null | grep -c 'answers' || true)
+# `down` ends only what `up` has started; leave that alone too if it was there before us
+before=$("$script" status 2>/dev/null | grep -c 'started here' || true)
 if ! exports=$("$script" up); then
     [ -z "${PODSYNC_REQUIRE_ENGINES:-}" ] || { echo "with-engines: no engine, and PODSYNC_REQUIRE_ENGINES is set" >&2; exit 1; }
     echo "with-engines: no engine could be started; tests without an engine are skipped" >&2

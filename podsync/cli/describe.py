@@ -14,6 +14,7 @@ from podsync.cli.common import (
     read_pods,
     root_of,
     root_option,
+    tell_problems,
 )
 from podsync.clock import SystemClock
 from podsync.render import describe_pod
@@ -29,6 +30,7 @@ def describe(resource: tuple[str, ...], namespace: str, root: str | None) -> Non
     """Show everything known of a pod: containers, states, conditions, volumes, events."""
     where = root_of(root)
     names = pod_names(resource)
+    tell_problems(where)
     pods = read_pods(where)
     chosen = [find_pod(pods, namespace, name) for name in names]
     if not names:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = ["container_ref", "runtime_of", "runtime_option"]
 
-runtime_option = click.option(
-    "--runtime",
-    metavar="NAME",
-    envvar="PODSYNC_RUNTIME",
-    help="Engine to ask: auto, docker, podman or a plug-in's name.  [default: the one the agent uses]",
-)
+
+def runtime_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command ``--runtime``."""
+    return click.option(
+        "--runtime",
+        metavar="NAME",
+        envvar="PODSYNC_RUNTIME",
+        help="Engine to ask: auto, docker, podman or a plug-in's name.  [default: the one the agent uses]",
+    )(command)
 
 
 @contextmanager

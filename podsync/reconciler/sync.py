@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from podsync import identity
@@ -17,8 +16,8 @@ from podsync.reconciler.pod import pod_plan
 from podsync.reconciler.settings import NodeSettings
 from podsync.reconciler.steady import is_steady
 from podsync.reconciler.termination import removal_plan
-from podsync.runtimes.base import Observation, SandboxRecord
-from podsync.state import Actual, ActualPod, Desired, PodMemory, PullState
+from podsync.runtimes.base import Observation
+from podsync.state import Actual, ActualPod, Desired, PodMemory, PullState, grouped
 
 if TYPE_CHECKING:
     from podsync.models import Pod
@@ -29,7 +28,6 @@ LIBRARY_SOURCE = "library"
 """Source of pods that are given to ``sync`` directly."""
 _NOTHING = ActualPod()
 _DEFAULTS = NodeSettings()
-_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +101,14 @@ def _is_another(pod: Pod, known: ActualPod) -> bool:
 
 
 def _grouped(observation: Observation, wanted: Desired) -> Actual:
-    """An observation by pod, each one's sandboxes oldest first.
+    """An observation by pod.
 
     Nothing is remembered of pulls, so they are left to whoever carries the plan out.
     """
-    found: dict[PodKey, list[SandboxRecord]] = {}
-    for sandbox in observation.sandboxes:
-        found.setdefault(PodKey(sandbox.namespace, sandbox.pod_name), []).append(sandbox)
-    pods = {key: ActualPod(memory=_all_pulled(pod)) for key, pod in wanted.pods.items()}
-    for key, sandboxes in found.items():
-        sandboxes.sort(key=lambda s: (s.created_at or _LONG_AGO, s.attempt))
-        pods[key] = replace(pods.get(key, _NOTHING), sandboxes=tuple(sandboxes))
-    return Actual(observation.observed_at, pods)
+    found = grouped(observation.sandboxes, {})
+    for key, pod in wanted.pods.items():
+        found[key] = replace(found.get(key, _NOTHING), memory=_all_pulled(pod))
+    return Actual(observation.observed_at, found)
 
 
 def _all_pulled(pod: Pod) -> PodMemory:

@@ -101,7 +101,7 @@ class DirectorySource:
             watch.close()
 
     def read(self) -> Snapshot | None:
-        """One look. None while the first one meets a file that is being written.
+        """One look. None while the first one meets a file that is being written, or one that has just gone.
 
         Raises SourceError when the directory cannot be read.
         """
@@ -124,8 +124,8 @@ class DirectorySource:
         finally:
             os.close(descriptor)
         changed |= self._let_go(present)
-        if self._last is None and not all(files[name].known for name in present):
-            return None
+        if self._last is None and (self._gone or not all(files[name].known for name in present)):
+            return None  # the first word is the one that a plan or a single run goes by
         if changed or self._last is None:
             merged = self._merged()
             self._last = self._last if merged == self._last else merged

@@ -12,7 +12,6 @@ a file torn by a power cut does not parse and counts as absent.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
@@ -21,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from podsync.atomic import write_whole
 from podsync.sources.manifests import read_stored
 
 if TYPE_CHECKING:
@@ -100,16 +100,10 @@ class LastGood:
     def _write(self, name: str, text: str) -> None:
         if self._folder is None or self._read_only:
             return
-        target, temporary = self._folder / name, self._folder / f".{name}.new"
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-            temporary.replace(target)
+            write_whole(self._folder / name, text, 0o600)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
             self._trouble(error)
         else:
             if self.problem is not None:

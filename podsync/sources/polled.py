@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 _JITTER = 0.2  # a fleet that lost its server must not come back as one
 
 
-class RetryLater(SourceError):  # noqa: N818 - says what to do
+class RetryLater(SourceError):
     """A failed read whose other side said when to ask again (``Retry-After``)."""
 
     def __init__(self, source: str, message: str, seconds: float) -> None:

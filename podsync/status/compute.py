@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -56,7 +56,9 @@ def compute(  # noqa: PLR0917 - what it is computed from, the pod first
         i.sandbox_attempt == current.attempt for c in pod.spec.containers for i in instances.get(c.name, ())
     )
     over = initialized and restarts.is_finished(pod, sandboxes, instances, actual.memory)
-    init, regular = _container_statuses(pod, instances, _Context(current, plan, node, previous, initialized, over))
+    init, regular = _container_statuses(
+        pod, instances, _Context(current, plan, node, previous, initialized, over, actual.memory.term_sent)
+    )
     restarting = _restarting(pod, instances, actual.memory, plan, over=over)
     phase, reason, message = _phase(plan, previous, phase_of(pod, init, regular, restarting), instances)
     facts = Facts(phase, _network_ready(pod, current), initialized, init, regular)
@@ -85,6 +87,7 @@ class _Context:
     previous: PodStatus | None
     initialized: bool
     over: bool
+    told: Collection[str]
 
 
 def _container_statuses(
@@ -103,6 +106,7 @@ def _container_statuses(
         previous={status.name: status for status in before},
         ending=plan is not None and plan.terminating,
         over=context.over,
+        told=context.told,
     )
     init = {c.name: reporter.report(c, instances.get(c.name, ()), init=True) for c in spec.init_containers}
     regular = {c.name: reporter.report(c, instances.get(c.name, ()), init=False) for c in spec.containers}
@@ -120,9 +124,10 @@ def _restarting(
         if ending:
             # every container is told to end then: only its policy says what became of it
             return restarts.will_restart(pod, container, known[-1].record.exit_code if known else restarts.KILLED)
-        if not known:
-            return not over  # one that vanished is made anew whatever the policy
-        return restarts.runs_again(pod, container, known[-1].record, memory)
+        if over:
+            return False
+        # one that vanished is made anew whatever the policy
+        return not known or restarts.runs_again(pod, container, known[-1].record, memory)
 
     return frozenset(c.name for c in (*pod.spec.init_containers, *pod.spec.containers) if again(c))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -82,7 +82,8 @@ class Reporter:
     ``runtime`` prefixes ids. ``current`` is the newest sandbox's attempt (None without
     one), ``initialized`` says that a regular container has started in it. ``waiting`` and
     ``previous`` go by container name. ``ending`` says that the pod is being ended, ``over``
-    that nothing of it runs or will run again.
+    that nothing of it runs or will run again. ``told`` are the ids of containers that have
+    been told to end: they may still work, but nobody should count on them.
     """
 
     runtime: str
@@ -94,6 +95,7 @@ class Reporter:
     previous: Mapping[str, ContainerStatus]
     ending: bool
     over: bool
+    told: Collection[str] = ()
 
     def report(self, container: Container, instances: Sequence[Instance], *, init: bool) -> ContainerStatus:
         """The status of one container."""
@@ -104,6 +106,9 @@ class Reporter:
             return self._absent(container, init=init)
         record = instances[-1].record
         state = self._state(record)
+        if self.over and state.terminated is None:
+            # never started, and nobody remembers why
+            state = ContainerState(terminated=_lost(self._id(record), _TERMINATED_LOST))
         last = self._last_state(container, record, instances[:-1])
         waiting = self.waiting.get(container.name)
         if (
@@ -206,7 +211,7 @@ class Reporter:
             name=container.name,
             state=state,
             last_state=ContainerState(terminated=last),
-            ready=done if init else running,
+            ready=done if init else running and (record is None or record.id not in self.told),
             started=running,
             restart_count=count,
             image=container.image,

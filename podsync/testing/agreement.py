@@ -38,15 +38,11 @@ def picture(runtime: Runtime) -> Picture:
     for sandbox in runtime.list_sandboxes():
         seen[sandbox.name] = (bool(sandbox.id), sandbox.ready, sandbox.started, bool(sandbox.ips), sandbox.attempt)
         for c in sandbox.containers:
-            ended = c.state is ContainerState.EXITED
-            seen[c.name] = (
-                sandbox.name,
-                c.state,
-                c.exit_code if ended else None,
-                c.started_at is not None,
-                c.finished_at is not None and ended,
-                c.attempt,
-            )
+            ran = c.started_at is not None
+            # engines differ in what they call a container whose start has failed
+            state = c.state if ran else "never ran"
+            code = c.exit_code if ran and c.state is ContainerState.EXITED else None
+            seen[c.name] = (sandbox.name, state, code, c.attempt)
     return seen
 
 
@@ -111,9 +107,11 @@ class RuntimeAgreement(RuleBasedStateMachine):
 
     @rule(ref=containers)
     def start_container(self, ref: str) -> None:
-        """Where the sandbox runs, or there is no such container."""
-        home = next((s for s in self.fake.list_sandboxes() for c in s.containers if c.name == ref), None)
-        if home is None or home.ready:
+        """Where the sandbox runs and no start has failed before, or there is no such container."""
+        found = ((s, c) for s in self.fake.list_sandboxes() for c in s.containers if c.name == ref)
+        home, record = next(found, (None, None))
+        failed = record is not None and record.state is ContainerState.EXITED and record.started_at is None
+        if home is None or (home.ready and not failed):
             self.both(lambda runtime: runtime.start_container(ref))
 
     @rule(ref=containers, signal=st.sampled_from(["SIGTERM", "SIGKILL"]))

@@ -14,17 +14,13 @@ the same seed gives the same history::
 
 from __future__ import annotations
 
-import heapq
-import itertools
-import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from podsync.clock import ManualClock
 from podsync.desired import DesiredStore
-from podsync.errors import Conflict, NotFound, PodsyncError
+from podsync.errors import PodsyncError
 from podsync.executor import Executor
-from podsync.messages import BatchDone, Hinted, Looked, Message, PullDone
+from podsync.messages import Hinted, Message
 from podsync.models import Pod, PodKey
 from podsync.observer import Observer
 from podsync.owner import Owner, Parts
@@ -37,7 +33,9 @@ from podsync.runtimes.fake.programs import Programs
 from podsync.testing.builders import PodNames
 from podsync.testing.faults import Faults, FaultyRuntime, FaultyVolumes
 from podsync.testing.invariants import Watch
+from podsync.testing.life import AgentKilled, Life
 from podsync.testing.rest import problems_at_rest
+from podsync.testing.schedule import Schedule
 from podsync.testing.wishes import Wishes
 from podsync.volumes import MemoryVolumes
 
@@ -49,15 +47,10 @@ __all__ = ["AgentKilled", "Simulation"]
 T = TypeVar("T")
 NODE = "sim"
 STRANGER = "stranger"
-MOMENT = 0.001
-STEPS_A_MOMENT = 500
-"""So many steps with less than a moment between each and the next are a busy loop."""
 CALM_AFTER = 60.0
 """Seconds after which trouble has had all its effects."""
-
-
-class AgentKilled(BaseException):
-    """``kill -9``: passes through everything the agent does."""
+LOOKS = 3
+BETWEEN_LOOKS = 7.0
 
 
 class Simulation:
@@ -78,25 +71,16 @@ class Simulation:
         registry: Mapping[str, Pullable] | None = None,
     ) -> None:
         """Boot the agent; nothing is wanted yet."""
-        self.random = random.Random(seed)  # noqa: S311 - a game, not a secret
-        self.clock = ManualClock()
+        self._schedule = Schedule(seed)
+        self.clock = self._schedule.clock
         self.engine = FakeEngine(self.clock, ImageStore(images, registry))
         self.faults = Faults()
         self.log: list[str] = []
         self.lost_hints = 0.1
         """The share of hints that never arrive."""
-        self.slow = 0.05
-        """The share of calls and messages that take seconds."""
         self._programs = programs
         self._volumes = MemoryVolumes()
-        self._events: list[tuple[float, int, int | None, Callable[[], None]]] = []
-        self._order = itertools.count()
-        self._life = 0
-        self._lanes: set[str] = set()
-        self._inbox: list[Message] = []
-        self._steps = 0
-        self._wake = 0
-        self._unexpected: list[str] = []
+        self._problems: list[str] = []
         self._trouble_at = float("-inf")
         self._reconciler = Reconciler(NodeSettings(node_name=NODE, root="/sim"))
         self._wishes = Wishes(sources, NODE, self.clock.monotonic)
@@ -108,6 +92,8 @@ class Simulation:
         )
         self._stranger = _stranger(self.engine)
         self._seen = self.engine.changes()[-1].number
+        self._schedule.next_change, self._schedule.look = self.engine.next_change, self._collect
+        self._schedule.halted = lambda: bool(self._problems or self.watch.violations)
         self._boot()
 
     # -- what a test does --------------------------------------------------------------
@@ -139,7 +125,7 @@ class Simulation:
         until = self.clock.monotonic() + seconds
         while True:
             try:
-                self._pump(until)
+                self._schedule.pump(until)
             except AgentKilled:
                 self._trouble()
                 self._boot()
@@ -154,7 +140,7 @@ class Simulation:
 
     def crash_in(self, seconds: float) -> None:
         """End the agent in so many seconds, wherever it is then."""
-        self._at(seconds, self._kill, self._life)
+        self._life.later(seconds, self._life.kill)
 
     def kill(self, ref: str, exit_code: int = 137) -> None:
         """End a container's or sandbox's process behind the agent's back."""
@@ -174,7 +160,7 @@ class Simulation:
         self._trouble(seconds)
         self.engine.unavailable()
         self._collect()
-        self._at(seconds, lambda: self.engine.unavailable(away=False), None)
+        self._schedule.at(seconds, lambda: self.engine.unavailable(away=False))
 
     def restart_engine(self, *, live_restore: bool) -> None:
         """Restart the engine, with or without what runs on it."""
@@ -191,11 +177,21 @@ class Simulation:
     @property
     def statuses(self) -> Mapping[PodKey, PodStatus]:
         """What the agent reports."""
-        return self._owner.statuses
+        owner = self._life.owner
+        return owner.statuses if owner is not None else {}
+
+    @property
+    def slow(self) -> float:
+        """The share of calls and messages that take seconds."""
+        return self._schedule.slow
+
+    @slow.setter
+    def slow(self, share: float) -> None:
+        self._schedule.slow = share
 
     def check(self) -> None:
         """Assert that nothing forbidden has happened so far."""
-        problems = self.watch.violations + self._unexpected
+        problems = self.watch.violations + self._problems
         assert not problems, "\n".join(problems)
 
     def settle(self, seconds: float = 700.0) -> None:
@@ -205,17 +201,22 @@ class Simulation:
         for name in self._wishes.held:
             self.mend_source(name)
         self.run(seconds)
-        runtime = FakeRuntime(node=NODE, engine=self.engine)
-        problems = problems_at_rest(
+        looks = 0
+        while problems := self._problems_at_rest():
+            looks += 1
+            assert looks < LOOKS, "\n".join(problems)
+            self.run(BETWEEN_LOOKS)  # a crash loop's next round may be under way just now
+
+    def _problems_at_rest(self) -> list[str]:
+        found = problems_at_rest(
             wanted=self._wishes.wanted(),
             statuses=self.statuses,
-            sandboxes=runtime.list_sandboxes(),
+            sandboxes=FakeRuntime(node=NODE, engine=self.engine).list_sandboxes(),
             folders=self._volumes.folders(),
             now=self.clock.now(),
             reconciler=self._reconciler,
         )
-        text = "\n".join(problems)
-        assert not text, text
+        return list(found)
 
     @property
     def _first(self) -> str:
@@ -225,22 +226,19 @@ class Simulation:
 
     def _boot(self) -> None:
         """A new agent that knows nothing; jobs, timers and messages of the former are void."""
-        self._life += 1
-        self._lanes.clear()
-        self._inbox.clear()
         self._note("boot")
+        life = self._life = Life(self._schedule, self._problems, self._calm)
         runtime = FaultyRuntime(FakeRuntime(node=NODE, engine=self.engine, programs=self._programs), self._call)
         volumes = FaultyVolumes(self._volumes, self._call)
-        remembered = self._wishes.pods if self.random.random() < 0.5 else {}
-        workers = _Workers(self, self._life)
-        self._owner = Owner(
+        remembered = self._wishes.pods if self._schedule.random.random() < 0.5 else {}
+        life.owner = Owner(
             Parts(
                 clock=self.clock,
-                inbox=workers,
-                workers=workers,
+                inbox=life,
+                workers=life,
                 desired=DesiredStore(list(self._wishes.held), NODE, clock=self.clock),
                 observer=Observer(runtime, volumes),
-                executor=Executor(runtime, volumes, self.clock, workers.together),
+                executor=Executor(runtime, volumes, self.clock, life.together),
                 volumes=volumes,
                 reconciler=self._reconciler,
                 publisher=Publisher(
@@ -253,65 +251,14 @@ class Simulation:
         )
         for name in self._wishes.held:
             self._speak(name)
-        self._at(self._delay(), lambda: self._deliver(Hinted(RuntimeHint())), self._life)
-        self._step()
-
-    def _kill(self) -> None:
-        raise AgentKilled
+        self._tell(Hinted(RuntimeHint()))
+        life.step()
 
     def _speak(self, source: str) -> None:
         """The source's word, on its way; words may overtake each other."""
-        message = self._wishes.say(source)
-        self._at(self._delay(), lambda: self._deliver(message), self._life)
-
-    def _deliver(self, message: Message) -> None:
-        self._inbox.append(message)
-        self._step()
-
-    def _step(self) -> None:
-        self._steps += 1
-        if self._steps > STEPS_A_MOMENT:
-            self._unexpected.append("the agent steps again and again while hardly any time goes by")
-            raise AssertionError(self._unexpected[-1])
-        messages, self._inbox[:] = tuple(self._inbox), []
-        self._owner.step(messages)
-        self._wake += 1
-        ticket = self._wake
-        wait = max(self._owner.seconds_to_wait(), 1e-6)
-        self._at(wait, lambda: self._step() if ticket == self._wake else None, self._life)
+        self._tell(self._wishes.say(source))
 
     # -- jobs and calls ------------------------------------------------------------------
-
-    def submit(self, lane: str, job: Callable[[], Message], life: int) -> None:
-        """Run a job some time, and let its news arrive some time later."""
-        if lane in self._lanes:
-            self._unexpected.append(f"the lane {lane} is used twice at once")
-        self._lanes.add(lane)
-        self._at(self._delay(), lambda: self._perform(lane, job, life), life)
-
-    def _perform(self, lane: str, job: Callable[[], Message], life: int) -> None:
-        message = job()
-        self._judge(message)
-
-        def arrive() -> None:
-            self._lanes.discard(lane)
-            self._deliver(message)
-
-        self._at(self._delay(), arrive, life)
-
-    def _judge(self, message: Message) -> None:
-        """Errors must be podsync's own; and while there is no trouble, no action is at odds with the engine."""
-        errors: list[Exception | None] = []
-        if isinstance(message, BatchDone):
-            errors = [*(outcome.error for outcome in message.outcomes), message.look_error]
-        elif isinstance(message, Looked | PullDone):
-            errors = [message.error]
-        calm = self._calm()
-        for error in errors:
-            if error is not None and (
-                not isinstance(error, PodsyncError) or (calm and isinstance(error, Conflict | NotFound))
-            ):
-                self._unexpected.append(f"unexpected {error!r}")
 
     def _calm(self) -> bool:
         return self._trouble_at + CALM_AFTER < self.clock.monotonic()
@@ -319,19 +266,14 @@ class Simulation:
     def _trouble(self, seconds: float = 0.0) -> None:
         self._trouble_at = max(self._trouble_at, self.clock.monotonic() + seconds)
 
-    def together(self, jobs: Sequence[Callable[[], None]]) -> None:
-        """Independent calls, in any order."""
-        for job in self.random.sample(list(jobs), len(jobs)):
-            job()
-
     def _call(self, verb: str, call: Callable[[], T]) -> T:
         """One call of the agent: the way there, the effect, the way back; other things happen meanwhile."""
         try:
             self._travel(verb)
         except AgentKilled:
             # the request is on its way already: its effect may come after its sender's death
-            if self.random.random() < 0.5:
-                self._at(self.random.uniform(0, 0.5), lambda: self._stray(verb, call), None)
+            if self._schedule.random.random() < 0.5:
+                self._schedule.at(self._schedule.random.uniform(0, 0.5), lambda: self._stray(verb, call))
             raise
         raised = len(self.faults.raised)
         try:
@@ -356,47 +298,13 @@ class Simulation:
         self._collect()
 
     def _travel(self, verb: str) -> None:
-        if verb == "pull_image" and self.slow:
-            self._pump(self.clock.monotonic() + self.random.uniform(0, 20))
-        elif self.random.random() < self.slow:
-            self._pump(self.clock.monotonic() + self.random.uniform(0, 6))
-        elif self.random.random() < 0.2:
-            self._pump(self.clock.monotonic() + self.random.uniform(0, 0.2))
-
-    # -- the scheduler -------------------------------------------------------------------
-
-    def _delay(self) -> float:
-        if self.random.random() < self.slow:
-            return self.random.uniform(1, 8)
-        return self.random.uniform(0.001, 0.05 if self.random.random() < 0.8 else 1.0)
-
-    def _at(self, seconds: float, event: Callable[[], None], life: int | None) -> None:
-        """Let something happen; what belongs to an agent's life ends with it."""
-        heapq.heappush(self._events, (self.clock.monotonic() + seconds, next(self._order), life, event))
-
-    def _pump(self, until: float) -> None:
-        """Let everything happen that is due by then, each at its moment."""
-        while not (self._unexpected or self.watch.violations):
-            change = self.engine.next_change()
-            due = self._events[0][0] if self._events else float("inf")
-            moment = min(due, change if change is not None else float("inf"))
-            if moment > until:
-                break
-            self._forward(moment)
-            self._collect()
-            if due <= moment:
-                _, _, life, event = heapq.heappop(self._events)
-                if life in {None, self._life}:
-                    event()
-                    self._collect()
-        self._forward(until)
-
-    def _forward(self, moment: float) -> None:
-        step = moment - self.clock.monotonic()
-        if step > 0:
-            self.clock.advance(step)
-        if step > MOMENT:
-            self._steps = 0
+        schedule = self._schedule
+        if verb == "pull_image" and schedule.slow:
+            schedule.pause(schedule.random.uniform(0, 20))
+        elif schedule.random.random() < schedule.slow:
+            schedule.pause(schedule.random.uniform(0, 6))
+        elif schedule.random.random() < 0.2:
+            schedule.pause(schedule.random.uniform(0, 0.2))
 
     def _collect(self) -> None:
         """Show the engine's news to the watch, and hint at them to the agent."""
@@ -406,38 +314,19 @@ class Simulation:
             self.watch.saw(change)
             if change.what == "connection":
                 hint = RuntimeHint(connected=change.connected)
-            elif change.what in {"ended", "removed"} and self.random.random() >= self.lost_hints:
+            elif change.what in {"ended", "removed"} and self._schedule.random.random() >= self.lost_hints:
                 hint = RuntimeHint(change.uid, change.id)
             else:
                 continue
-            self._at(self._delay(), lambda hint=hint: self._deliver(Hinted(hint)), self._life)  # type: ignore[misc]
+            self._tell(Hinted(hint))
+
+    def _tell(self, message: Message) -> None:
+        """A message to whoever lives, on its way."""
+        life = self._life
+        life.later(self._schedule.delay(), lambda: life.deliver(message))
 
     def _note(self, text: str) -> None:
         self.log.append(f"{self.clock.monotonic():.6f} {text}")
-
-
-class _Workers:
-    """The simulation as one agent's ``Workers`` and ``Inbox``."""
-
-    def __init__(self, sim: Simulation, life: int) -> None:
-        self._sim, self._life = sim, life
-
-    def submit(self, lane: str, job: Callable[[], Message]) -> None:
-        self._sim.submit(lane, job, self._life)
-
-    def together(self, jobs: Sequence[Callable[[], None]]) -> None:
-        self._sim.together(jobs)
-
-    def stop(self, timeout: float) -> bool:
-        del timeout
-        return True
-
-    def post(self, message: Message) -> None:
-        self._sim._inbox.append(message)  # noqa: SLF001 - one thing in two classes
-
-    def wait(self, timeout: float | None) -> Sequence[Message]:
-        del timeout
-        return ()  # nobody waits here: the simulation steps the owner when there is something to tell
 
 
 def _stranger(engine: FakeEngine) -> PodNames:

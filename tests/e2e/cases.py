@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parents[1] / "cases"
 Json = Mapping[str, Any]
 
 
-class Differs(AssertionError):  # noqa: N818 - reads as what it says
+class Differs(AssertionError):
     """What was seen is not what is expected."""
 
 

@@ -20,7 +20,7 @@ POLL = 0.1
 PODSYNC = (sys.executable, "-m", "podsync")
 
 
-class Missing(AssertionError):  # noqa: N818 - reads as what it says
+class Missing(AssertionError):
     """What was waited for did not come."""
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import http.server
+import json
 import os
 import random
+import re
 import signal
-import socket
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.e2e.harness import PODSYNC, Agent, Engine, counts, is_ready, pod_yaml, poll
+from tests.e2e.harness import Agent, counts, is_ready, pod_yaml, poll
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -110,7 +112,7 @@ def test_killed_agent_at_any_moment(agent: Agent) -> None:
     chance, pause = random.Random(7), threading.Event()
     names = [f"p{i}" for i in range(5)]
     agent.start()
-    for round_ in range(6):
+    for _ in range(6):
         for name in names:
             if chance.random() < 0.25 and (agent.manifests / f"{name}.yaml").exists():
                 (agent.manifests / f"{name}.yaml").unlink()
@@ -119,7 +121,6 @@ def test_killed_agent_at_any_moment(agent: Agent) -> None:
         pause.wait(chance.uniform(0.05, 1.2))
         agent.stop(signal.SIGKILL)
         agent.start()
-        assert round_ < 6
     for name in names:
         agent.write(f"{name}.yaml", pod_yaml(name, "sleep 700"))
 
@@ -176,120 +177,106 @@ def test_full_disk_under_the_root(agent: Agent) -> None:
     assert "Traceback" not in agent.said
 
 
-@pytest.mark.parametrize("kind", ["missing", "refused", "no permission", "hung"])
-def test_engine_that_cannot_be_asked_at_the_start(tmp_path: Path, kind: str) -> None:
-    """Socket missing, refused, forbidden or hung: each is told apart, with what to do, and exit code 1."""
-    path = tmp_path / "engine.sock"
-    server = socket.socket(socket.AF_UNIX)
-    if kind in ("refused", "hung", "no permission"):
-        server.bind(str(path))
-    if kind in ("hung", "no permission"):
-        server.listen()
-    argv = [
-        *PODSYNC,
-        "run",
-        "--once",
-        "--source",
-        f"dir:{tmp_path}",
-        "--runtime",
-        "docker",
-        "--root",
-        str(tmp_path / "root"),
-    ]
-    if kind == "no permission":
-        if os.geteuid() != 0:
-            pytest.skip("needs root to give the socket away")
-        # root without the right to pass over modes is like anybody else
-        path.chmod(0o600)
-        os.chown(path, 65534, 65534)
-        drop = "-dac_override,-dac_read_search"
-        argv = ["setpriv", f"--bounding-set={drop}", f"--inh-caps={drop}", *argv]
-    env = {**os.environ, "DOCKER_HOST": f"unix://{path}"}
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, env=env, timeout=120, check=False)
-    finally:
-        server.close()
-
-    words = {"missing": "there is no", "refused": "refuses", "no permission": "ermission", "hung": "answer"}
-    assert done.returncode == 1, done.stderr
-    assert str(path) in done.stderr
-    assert words[kind] in done.stderr.replace("does not exist", "there is no")
-    assert "Traceback" not in done.stderr
-
-
-@pytest.fixture
-def private_docker(tmp_path: Path) -> Iterator[tuple[Engine, Callable[[str], None]]]:
-    """A dockerd of its own that a test may kill and start again."""
-    if os.geteuid() != 0:
-        pytest.skip("starting an engine needs root")
-    state = Path("/run") / f"podsync-test-{os.getpid()}"
-    env = {
-        **os.environ,
-        "ENGINES": "docker",
-        "ENGINES_STATE": str(state),
-        "ENGINES_DOCKER_SOCK": str(state / "docker.sock"),
-        "ENGINES_DOCKER_NET": "172.31.252.1/24",
-        "ENGINES_IMAGES": "busybox",
+def test_host_reboot(agent: Agent) -> None:
+    """After everything ended at once and memory volumes are lost, pods run again, with counts, and jobs do not."""
+    memory = {
+        "volumes": [{"name": "m", "emptyDir": {"medium": "Memory"}}],
+        "container": {"volumeMounts": [{"name": "m", "mountPath": "/m"}]},
     }
+    agent.write("a.yaml", pod_yaml("service", "echo up > /m/up; sleep 600", **memory))
+    agent.write("b.yaml", pod_yaml("job", "true", restartPolicy="Never"))
+    agent.start()
+    agent.wait_pod("default/service", is_ready)
+    agent.wait_pod("default/job", lambda p: p["status"]["phase"] == "Succeeded")
+    agent.stop(signal.SIGKILL)
+    for ident in agent.engine.ids(agent.node).values():
+        agent.engine("kill", "--signal", "KILL", ident)
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        if line.split()[1].startswith(str(agent.root)):
+            subprocess.run(["umount", line.split()[1]], check=True)
 
-    def engines(command: str, arguments: str = "") -> None:
-        done = subprocess.run(
-            [ENGINES, command],
-            env={**env, "ENGINES_DOCKERD_ARGS": arguments},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
+    agent.start()
+
+    poll(lambda: agent.said.count("podsync runs on") == 2, 20, "second start")
+    pod = agent.wait_pod("default/service", lambda p: is_ready(p) and counts(p)["main"] == 1, 40)
+    assert agent.cli("exec", "service", "--", "cat", "/m/up").stdout == "up\n"
+    assert pod["status"]["podIP"]
+    assert counts(agent.wait_pod("default/job", lambda p: p["status"]["phase"] == "Succeeded")) == {"main": 0}
+
+
+@pytest.mark.parametrize(
+    ("container", "reason", "words"),
+    [
+        ({"command": ["/no/such/program"]}, "RunContainerError|CrashLoopBackOff|ContainerCannotRun", "no such file"),
+        ({"command": ["nope-not-here"]}, "RunContainerError|CrashLoopBackOff|ContainerCannotRun", "not found"),
+        ({"workingDir": "/etc/passwd"}, "Error|CrashLoopBackOff|ContainerCannotRun", "director|cwd|mkdir"),
+        (
+            {"volumeMounts": [{"name": "v", "mountPath": "/proc/sys"}]},
+            "Error|CrashLoopBackOff|ContainerCannotRun",
+            "proc",
+        ),
+    ],
+    ids=["program", "command", "working directory", "mount"],
+)
+def test_container_that_cannot_start(agent: Agent, container: dict[str, object], reason: str, words: str) -> None:
+    """The kubelet's reason and the engine's words are in the status; it is tried again with back-off; others run."""
+    volumes = [{"name": "v", "emptyDir": {}}]
+    agent.write("a.yaml", pod_yaml("fails", volumes=volumes, container=container))
+    agent.write("b.yaml", pod_yaml("other"))
+    agent.start()
+
+    def told(pod: dict[str, Any]) -> bool:
+        status = pod["status"]["containerStatuses"][0]
+        texts = [{**s} for kind in ("state", "lastState") for s in (status.get(kind) or {}).values()]
+        return any(re.search(reason, str(t.get("reason"))) for t in texts) and any(
+            re.search(words, str(t.get("message")), re.I) for t in texts
         )
-        if done.returncode:
-            pytest.skip(f"no dockerd of its own can be started here: {done.stderr[-300:]}")
 
-    def kill(arguments: str) -> None:
-        pid = int((state / "dockerd.pid").read_text().split()[0])
-        os.kill(pid, signal.SIGKILL)
-        poll(lambda: not Path(f"/proc/{pid}/exe").exists(), 20, "dockerd dead")
-        engines("up", arguments)
+    agent.wait_pod("default/fails", told, 30)
+    agent.wait_pod("default/other", is_ready)
+    tries = len([name for name in agent.engine.containers(agent.node) if "_main_fails_" in name])
+    assert tries <= 3
 
-    engines("up", "--live-restore")
+
+class _Refusing(http.server.BaseHTTPRequestHandler):
+    """A registry that lets nobody in."""
+
+    def do_GET(self) -> None:
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", 'Basic realm="test"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_HEAD = do_GET  # noqa: N815 - the base class calls it so
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class' name
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("registry", ["refuses", "away"])
+def test_image_that_cannot_be_pulled(agent: Agent, registry: str) -> None:
+    """ErrImagePull and then ImagePullBackOff with the engine's words; the pod's other container and other pods run."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Refusing)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    port = server.server_port if registry == "refuses" else 9
     try:
-        yield Engine("docker", f"unix://{state / 'docker.sock'}"), kill
-    finally:
-        engines("down")
-        subprocess.run(["rm", "-rf", "--one-file-system", state], check=False)
-
-
-@pytest.mark.docker
-@pytest.mark.parametrize("live_restore", [True, False], ids=["live-restore", "without"])
-def test_engine_killed_and_started_again(
-    private_docker: tuple[Engine, Callable[[str], None]], tmp_path: Path, live_restore: bool
-) -> None:
-    """Engine gone: the agent waits and says so; back: it goes on, without touching what lived through it."""
-    engine, kill = private_docker
-    agent = Agent(engine, tmp_path, "restart")
-    try:
-        agent.write("a.yaml", pod_yaml("keeps"))
+        extra = {"name": "far", "image": f"127.0.0.1:{port}/some/image:1", "command": ["true"]}
+        main = json.loads(pod_yaml("half"))
+        main["spec"]["containers"].append(extra)
+        agent.write("a.yaml", json.dumps(main))
+        agent.write("b.yaml", pod_yaml("other"))
         agent.start()
-        agent.wait_pod("default/keeps", is_ready)
-        before = engine.ids(agent.node)
 
-        kill("--live-restore" if live_restore else "")
+        def far(pod: dict[str, Any]) -> dict[str, Any]:
+            found: dict[str, Any] = next(c for c in pod["status"]["containerStatuses"] if c["name"] == "far")
+            return found["state"].get("waiting") or {}
 
-        if live_restore:
-            poll(lambda: "the engine answers again" in agent.said or "cannot be asked" not in agent.said, 30, "back")
-            pod = agent.wait_pod("default/keeps", is_ready, 60)
-            assert engine.ids(agent.node) == before
-            assert counts(pod) == {"main": 0}
-        else:
-            poll(
-                lambda: (
-                    set(engine.ids(agent.node).values()).isdisjoint(before.values())
-                    and len(engine.ids(agent.node)) == 2
-                ),
-                90,
-                "made anew",
-            )
-            pod = agent.wait_pod("default/keeps", is_ready, 60)
-            assert counts(pod) == {"main": 1}
-        assert "Traceback" not in agent.said
+        agent.wait_pod("default/half", lambda p: far(p).get("reason") == "ErrImagePull", 30)
+        pod = agent.wait_pod("default/half", lambda p: far(p).get("reason") == "ImagePullBackOff", 40)
+        assert re.search(r"127\.0\.0\.1:\d+", far(pod)["message"])
+        assert pod["status"]["phase"] == "Pending"
+        assert next(c for c in pod["status"]["containerStatuses"] if c["name"] == "main")["state"].get("running")
+        agent.wait_pod("default/other", is_ready)
     finally:
-        agent.close()
+        server.shutdown()
+        server.server_close()

@@ -171,6 +171,18 @@ def test_a_name_too_long_with_its_suffix_is_refused() -> None:
     assert "253" in str(merged.refusals()[0].errors[0])
 
 
+def test_a_pod_is_tentative_while_an_earlier_source_is_silent() -> None:
+    """Until then that one may turn out to name the same pod."""
+    merged = store(A, B)
+    merged.replace(B, 1, [pod("x")], [])
+    assert merged.desired().tentative == {key("x")}
+    merged.replace(A, 1, [], [])
+    assert merged.desired().tentative == frozenset()
+    merged = store(A, B)
+    merged.replace(A, 1, [pod("x")], [])
+    assert merged.desired().tentative == frozenset()
+
+
 def test_health_tells_success_and_failure_apart() -> None:
     """Since when a source fails stays put while it goes on failing, and ends with the next set; all plain data."""
     clock = ManualClock()

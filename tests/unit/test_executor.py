@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -15,7 +16,7 @@ from podsync.executor import Executor, execute
 from podsync.models import ObjectMeta, PodKey
 from podsync.plan import Action, Cause, CreateContainer, Plan, PodPlan
 from podsync.reconciler import Reconciler
-from podsync.runtimes.base import ContainerSpec, ContainerState, ImageRecord, SandboxRecord, SecuritySpec
+from podsync.runtimes.base import ContainerId, ContainerSpec, ContainerState, ImageRecord, SandboxRecord, SecuritySpec
 from podsync.runtimes.fake import FakeEngine, FakeRuntime, Pullable, exits, fails_to_start
 from podsync.runtimes.fake.images import ImageStore
 from podsync.testing.builders import PodNames, container, pod
@@ -42,6 +43,8 @@ class Desk:
         self.volumes = MemoryVolumes()
         self.prepared: list[str] = []
         self.user = user
+        self.vanishing = ""
+        """An image that is removed as soon as it has been looked up."""
         self.runtime = FaultyRuntime(FakeRuntime(node=NODE, engine=self.engine), self._call)
         self.executor = Executor(self.runtime, FaultyVolumes(self.volumes, self._call), self.clock, _one_by_one)
 
@@ -50,6 +53,9 @@ class Desk:
         if verb in self.broken:
             raise self.broken[verb]
         found = call()
+        if verb == "image" and self.vanishing:
+            self.store.remove(self.vanishing)
+            self.vanishing = ""
         if isinstance(found, ImageRecord):
             found = ImageRecord(found.id, found.digests, self.user, found.size)  # type: ignore[assignment]
         return found
@@ -175,50 +181,51 @@ def test_a_container_is_created_by_id_and_labelled_with_its_image() -> None:
     assert record.labels[labels.IMAGE_ID] == image.reference == image.digests[0]
 
 
-def test_an_image_is_looked_up_once() -> None:
-    """Containers of one image cost one look-up, and none after a pull."""
-    desk = Desk()
-    desk.run([MAKE_SANDBOX])
-    for attempt in range(3):
-        assert desk.run([create(NAMES.container("busybox:1", attempt=attempt))]) == [None]
-    assert desk.calls.count("image") == 1
-    assert desk.run([plan.PullImage("other:1", NEW)], [create(NAMES.container("other:1", name="o"))]) == [None] * 2
-    assert desk.calls.count("image") == 1
-
-
-def test_an_absent_image_is_asked_for_again() -> None:
-    """That an image is not there is not remembered: the next try asks the engine."""
-    desk = Desk(images=[])
-    desk.run([MAKE_SANDBOX])
-    (error,) = desk.run([create(NAMES.container("busybox:1"))])
-    assert isinstance(error, ImageAbsent)
-    assert error.image == "busybox:1"
-    desk.store.add("busybox:1")
-    assert desk.run([create(NAMES.container("busybox:1"))]) == [None]
-
-
-def test_an_image_removed_meanwhile_is_looked_up_anew() -> None:
-    """An image that vanished after it was looked up is told as absent, and found when it is back."""
-    desk = Desk(images=["busybox:1"])
-    desk.run([MAKE_SANDBOX], [create(NAMES.container("busybox:1"))])
-    desk.store.remove("busybox:1")
-    (error,) = desk.run([create(NAMES.container("busybox:1", attempt=1))])
-    assert isinstance(error, ImageAbsent)
-    desk.store.add("busybox:1")
-    assert desk.run([create(NAMES.container("busybox:1", attempt=1))]) == [None]
-    assert desk.calls.count("image") == 2
-
-
-def test_a_pulled_image_replaces_the_one_known() -> None:
-    """After a pull containers are made from what was pulled."""
+def test_an_image_is_looked_up_by_name_each_time() -> None:
+    """A tag may move: every container is made from what the name stands for now."""
     desk = Desk(user="root")
     careful = NAMES.container("busybox:1", run_as_non_root=True)
     desk.run([MAKE_SANDBOX])
-    desk.run([create(careful)])
-    desk.user = "1000"
     (error,) = desk.run([create(careful)])
-    assert isinstance(error, StartFault)  # the record is kept
-    assert desk.run([plan.PullImage("busybox:1", NEW)], [create(careful)]) == [None, None]
+    assert isinstance(error, StartFault)
+    desk.user = "1000"  # somebody has built it anew
+    assert desk.run([create(careful)]) == [None]
+
+
+@pytest.mark.parametrize("when", ["from the start", "before", "between look-up and creation"])
+def test_an_absent_image_is_told_and_asked_for_again(when: str) -> None:
+    """An image that is not there, or vanishes, is told by its name as absent; the next try finds it when it is back."""
+    desk = Desk(images=[] if when == "from the start" else ["busybox:1"])
+    desk.run([MAKE_SANDBOX])
+    if when == "before":
+        desk.run([create(NAMES.container("busybox:1"))])
+        desk.store.remove("busybox:1")
+    elif when != "from the start":
+        desk.vanishing = "busybox:1"
+    (error,) = desk.run([create(NAMES.container("busybox:1", attempt=1))])
+    assert isinstance(error, ImageAbsent)
+    assert error.image == "busybox:1"
+    desk.store.add("busybox:1")
+    assert desk.run([create(NAMES.container("busybox:1", attempt=1))]) == [None]
+
+
+@pytest.mark.parametrize(
+    ("given", "image_user", "made"),
+    [(":5", "", "0:5"), (":5", "1000", "1000:5"), (":5", "www:www", "www:5"), ("7:5", "1000", "7:5"), ("", "1000", "")],
+)
+def test_a_group_alone_belongs_to_the_images_user(given: str, image_user: str, made: str) -> None:
+    """Without runAsUser a runAsGroup is joined to the image's own user; everything else goes as it is."""
+    desk = Desk(user=image_user)
+    seen: list[ContainerSpec] = []
+    original = desk.runtime.create_container
+
+    def note(sandbox: str, spec: ContainerSpec) -> ContainerId:
+        seen.append(spec)
+        return original(sandbox, spec)
+
+    desk.runtime.create_container = note  # type: ignore[method-assign]
+    desk.run([MAKE_SANDBOX], [create(NAMES.container("busybox:1", security=SecuritySpec(user=given)))])
+    assert [spec.security.user for spec in seen] == [made]
 
 
 def test_a_missing_sandbox_is_a_start_fault() -> None:
@@ -246,6 +253,9 @@ def test_the_termination_message_file_is_made_first() -> None:
 # --- runAsNonRoot ---------------------------------------------------------------------------------------
 
 WHERE = '(pod: "web_default(u1)", container: main)'
+NON_NUMERIC = (
+    f"container has runAsNonRoot and image has non-numeric user ({{}}), cannot verify user is non-root {WHERE}"
+)
 
 
 @pytest.mark.parametrize(
@@ -260,8 +270,7 @@ WHERE = '(pod: "web_default(u1)", container: main)'
             (
                 "",
                 name,
-                f"container has runAsNonRoot and image has non-numeric user ({name.partition(':')[0]}), "
-                f"cannot verify user is non-root {WHERE}",
+                NON_NUMERIC.format(name.partition(":")[0]),
             )
             for name in ("www", "root", "www:www", "-1", "1e3")
         ),
@@ -312,9 +321,9 @@ def test_a_plan_is_executed_pod_by_pod_until_nothing_is_left() -> None:
     """Planning and executing in turn brings pods up, and what fails in one pod stops no other."""
     runtime = FakeRuntime(programs={"broken": fails_to_start("no such program"), "once": exits(0)})
     pods = [pod("bad", container("broken")), pod("good", init_containers=(container("once"),))]
+    Reconciler().sync(pods[1:], runtime.observe()).execute(runtime)
     with pytest.raises(ExceptionGroup) as raised:
-        for _ in range(5):
-            Reconciler().sync(pods, runtime.observe()).execute(runtime)
+        Reconciler().sync(pods, runtime.observe()).execute(runtime)
 
     assert [str(error) for error in raised.value.exceptions] == ["no such program"]
     while any(p.stages for p in Reconciler().sync(pods[1:], runtime.observe()).pods.values()):
@@ -347,14 +356,25 @@ def test_a_plan_executed_by_itself_pulls_as_the_policy_says(policy: str, present
     assert [c.state for s in runtime.observe().sandboxes for c in s.containers] == ["running", "running"]
 
 
+def test_a_virtual_engine_gets_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Executing on the fake leaves nothing on the disk; with a root the pod's folder is below it."""
+    monkeypatch.setenv("PODSYNC_ROOT", str(tmp_path / "default"))
+    runtime = FakeRuntime()
+    Reconciler().sync([pod("web")], runtime.observe()).execute(runtime)
+    assert list(tmp_path.iterdir()) == []
+    made = Reconciler().sync([pod("web"), pod("two")], runtime.observe())
+    made.execute(runtime, root=str(tmp_path / "given"))
+    (folder,) = (tmp_path / "given" / "pods").iterdir()
+    assert (folder / "owner").read_text() == "default/two\n"
+
+
 def test_an_image_that_must_not_be_pulled_is_not() -> None:
     """With the policy Never an absent image is a fault, and nothing is asked of the registry."""
     engine = FakeEngine(images=ImageStore([], {"far:1": Pullable()}))
     runtime = FakeRuntime(engine=engine)
     pods = [pod("web", container(image="far:1", image_pull_policy="Never"))]
     with pytest.raises(ExceptionGroup) as raised:
-        for _ in range(3):
-            Reconciler().sync(pods, runtime.observe()).execute(runtime)
+        Reconciler().sync(pods, runtime.observe()).execute(runtime)
     assert [type(error) for error in raised.value.exceptions] == [ImageAbsent]
     assert runtime.image("far:1") is None
 

@@ -76,7 +76,7 @@ def failed(subject: str, count: int = 1) -> PodMemory:
 @pytest.mark.parametrize("action", ALL, ids=lambda a: f"{type(a).__name__}{getattr(a, 'signal', '')}")
 @pytest.mark.parametrize("error", [RuntimeFault("odd"), Conflict("taken"), NotFound("gone"), KeyError("bug")], ids=repr)
 def test_a_failure_is_remembered_by_its_subject(action: Action, error: Exception) -> None:
-    """A failed try of volumes, sandbox or a container is kept with reason, text, time and count; others leave nothing."""
+    """A failed try of volumes, sandbox or a container is kept with reason, text, time and count; no other is."""
     subject = SUBJECTS.get(type(action))
     memory = remembered(action, error)
     assert ledger.remembers(Outcome(action, LATER, 0.1, error)) is (subject is not None)
@@ -148,7 +148,7 @@ def test_a_signal_that_failed_was_not_sent(action: Action) -> None:
 
 
 def test_a_pull_is_used_up_by_one_creation() -> None:
-    """imagePullPolicy Always wants one pull a start: the creation that follows a pull uses it up."""
+    """ImagePullPolicy Always wants one pull a start: the creation that follows a pull uses it up."""
     memory = ledger.pull_succeeded(PodMemory(), "busybox:1")
     assert memory.pulls == {"busybox:1": PullState(ready=True)}
     assert ledger.remember(memory, Outcome(CREATE, AT, 0.1, StartFault("no"))).pulls["busybox:1"].ready
@@ -186,7 +186,7 @@ def test_a_new_uid_remembers_only_signals() -> None:
 
 @pytest.mark.parametrize("action", ALL, ids=lambda a: f"{type(a).__name__}{getattr(a, 'signal', '')}")
 def test_what_a_batch_touches(action: Action) -> None:
-    """The uid of everything an action makes, starts, ends or removes is looked at afterwards; folders are not engine's."""
+    """The uid of all that an action makes, starts, ends or removes is looked at afterwards; folders have none."""
     expected = () if action in (MOUNT, UNMOUNT, PULL) else ("u1",)
     assert ledger.uids_of([[action]]) == expected
 
@@ -218,7 +218,9 @@ def test_folders_after_a_batch() -> None:
 def sandbox(uid: str = "u1", attempt: int = 0, *containers: ContainerRecord) -> SandboxRecord:
     """A running sandbox."""
     name = f"k8s_POD_web_default_{uid}_{attempt}"
-    return SandboxRecord(SandboxId(f"s-{uid}-{attempt}"), name, "web", "default", uid, attempt, True, containers=containers)
+    return SandboxRecord(
+        SandboxId(f"s-{uid}-{attempt}"), name, "web", "default", uid, attempt, True, containers=containers
+    )
 
 
 def record(ident: str, state: ContainerState = ContainerState.RUNNING) -> ContainerRecord:
@@ -229,11 +231,12 @@ def record(ident: str, state: ContainerState = ContainerState.RUNNING) -> Contai
 def test_a_look_at_everything_replaces_what_was_seen() -> None:
     """What a full look does not show is gone; the same again changes nothing."""
     entry = Entry(KEY)
-    entry.see([sandbox("u2"), sandbox("u1", 1), sandbox("u1", 0)], None)
-    assert [(s.uid, s.attempt) for s in entry.actual.sandboxes] == [("u1", 0), ("u1", 1), ("u2", 0)]
+    old = replace(sandbox("u2"), created_at=AT)
+    entry.see([sandbox("u1", 1), old, sandbox("u1", 0)], None)
+    assert [(s.uid, s.attempt) for s in entry.actual.sandboxes] == [("u1", 0), ("u1", 1), ("u2", 0)]  # oldest first
     entry.changed = False
     before = entry.actual
-    entry.see([sandbox("u1", 0), sandbox("u1", 1), sandbox("u2")], None)
+    entry.see([sandbox("u1", 0), sandbox("u1", 1), old], None)
     assert entry.actual is before
     assert not entry.changed
     entry.see([], None)
@@ -244,7 +247,7 @@ def test_a_look_at_everything_replaces_what_was_seen() -> None:
 def test_a_look_at_one_uid_leaves_the_others() -> None:
     """A look at some uids tells of those alone, also that they have nothing left."""
     entry = Entry(KEY)
-    entry.see([sandbox("u1"), sandbox("u2")], None)
+    entry.see([sandbox("u1"), replace(sandbox("u2"), created_at=AT)], None)
     entry.see([sandbox("u1", 0), sandbox("u1", 1)], ("u1",))
     assert [(s.uid, s.attempt) for s in entry.actual.sandboxes] == [("u1", 0), ("u1", 1), ("u2", 0)]
     entry.see([], ("u1",))

@@ -92,7 +92,7 @@ def test_policy_none_is_the_config_alone() -> None:
 
 
 def test_config_is_added_and_limited() -> None:
-    """dnsConfig is added without doubles, its options win, and the limits of a resolver hold."""
+    """DnsConfig is added without doubles, its options win, and the limits of a resolver hold."""
     config = PodDNSConfig(
         nameservers=("10.0.0.2", "9.9.9.9", "8.8.8.8"),
         searches=tuple(f"s{i:03}.{'x' * 100}" for i in range(40)),

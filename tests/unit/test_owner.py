@@ -48,6 +48,7 @@ def test_one_pull_an_image_for_all_who_wait() -> None:
     world.work("pull:")
 
     assert world.waiting == ["pull:far:1"]
+    assert not world.owner.settled
     assert world.names() == []
     world.work()
     assert world.lanes.submitted.count("pull:far:1") == 1
@@ -75,20 +76,44 @@ def test_a_failed_pull_is_every_waiters() -> None:
 # --- a fresh look ---------------------------------------------------------------------------------
 
 
-def test_a_full_look_that_began_before_a_batch_ended_is_ignored() -> None:
-    """A look at everything from before a pod's batch tells nothing of that pod: it is not made a second time."""
+@pytest.mark.parametrize("began", ["before the batch", "during the batch"])
+def test_a_full_look_that_began_before_a_batch_ended_is_ignored(began: str) -> None:
+    """A look at everything from before a batch's end tells nothing of its pod: nothing is made a second time."""
     world = started()
     world.run(10, "look:")
-    world.perform("look:")  # it has seen an empty engine and is still on its way back
-    world.say(pod("web"))
+    if began == "before the batch":
+        world.perform("look:")  # it has seen an empty engine and is still on its way back
+        world.say(pod("web"))
+    else:
+        world.deliver("look:")
+        world.say(pod("web"))
+        world.clock.advance(10)
+        world.step()
+        world.perform("look:")
     world.work("look:")
-    assert world.names() == ["web/main#0"]
+    calls = len(world.times("create_sandbox"))
 
     world.deliver("look:")
-    world.work()
-
-    assert world.changes("created") == ["web/POD#0", "web/main#0"]
     assert world.phase("web") == "Running"
+    world.work()
+    assert (calls, len(world.times("create_sandbox"))) == (1, 1)
+    assert world.changes("created") == ["web/POD#0", "web/main#0"]
+
+
+def test_a_full_look_from_before_a_pods_end_does_not_bring_it_back() -> None:
+    """A pod that is gone for good is not taken for a new one because an old look still shows it."""
+    world = started(pod("web"))
+    world.run(10, "look:")
+    world.perform("look:")  # it has seen the pod
+    world.say()
+    world.run(1, "look:")
+    assert world.phase("web") is None
+
+    world.deliver("look:")
+    assert world.phase("web") is None
+    assert world.owner.empty
+    world.work()
+    assert len(world.times("remove_sandbox")) == 1
 
 
 def test_a_look_of_one_pod_from_before_its_batch_is_ignored() -> None:
@@ -104,10 +129,11 @@ def test_a_look_of_one_pod_from_before_its_batch_is_ignored() -> None:
     assert world.names() == ["web/main#1"]
 
     world.deliver("look:default/web")
+    assert [c.restart_count for c in world.owner.statuses[WEB].container_statuses] == [1]
     world.work()
 
     assert world.names() == ["web/main#1"]
-    assert world.changes("created").count("web/main#1") == 1
+    assert len(world.times("create_container")) == 2
 
 
 def test_nothing_is_planned_before_the_look_after_a_batch() -> None:

@@ -69,6 +69,19 @@ def test_a_pod_refused_for_a_port_is_let_in_when_it_is_free() -> None:
     assert (world.names(), world.phase("second")) == (["second/main#0"], "Running")
 
 
+def test_a_pod_refused_for_a_port_is_let_in_when_the_other_gives_it_up() -> None:
+    """An edit of the one that has the port is enough: the other is planned anew although nothing of it changed."""
+
+    def with_port(name: str, port: int) -> Pod:
+        return pod(name, container(ports=(ContainerPort(container_port=80, host_port=port),)))
+
+    world = started(with_port("first", 8080), with_port("second", 8080))
+    assert world.phase("second") == "Failed"
+    world.say(with_port("first", 9090), with_port("second", 8080))
+    world.run(9)  # before the next regular look
+    assert world.names() == ["first/main#0", "second/main#0"]
+
+
 def test_everything_is_ended_on_request() -> None:
     """After end_everything no pod is wanted, whatever sources say or do not say."""
     before = started(pod("web"), pod("old"))

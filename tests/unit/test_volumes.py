@@ -151,8 +151,7 @@ def test_host_path_types(tmp_path: Path, store: VolumeStore, wanted: str, there:
     with pytest.raises(VolumeFault) as caught:
         store.prepare(made)
     assert str(caught.value) == (
-        'MountVolume.SetUp failed for volume "data" : '
-        f"hostPath type check failed: {path} is not a {KINDS[wanted]}"
+        f'MountVolume.SetUp failed for volume "data" : hostPath type check failed: {path} is not a {KINDS[wanted]}'
     )
     assert path.exists() == (there != "nothing")
 

@@ -2,6 +2,7 @@
 
 ====================  ==============================================================
 ``wire``              HTTP over the engine's socket, for answers that never end
+``shared`` ``crew``   one question for many who ask; calls side by side
 ``faults``            the engine's words into podsync's errors
 ``records``           rows and details of a look, grouped under their sandboxes
 ``looking``           a cheap look: what cannot change is asked for once
@@ -10,9 +11,8 @@
 ``execs``             sessions of commands, and ending one that runs too long
 ``whose``             which container a process of this host belongs to
 ``fresh``             what was created here and not yet started
-``pause``             the built-in image of a sandbox
+``images`` ``pause``  images by name, remembered; the built-in one of a sandbox
 ``names``             image names
-``whose``             which container a process is of
 ``limits``            what the engine's own process may not do
 ====================  ==============================================================
 """

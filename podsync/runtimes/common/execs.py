@@ -127,14 +127,15 @@ def run(
     clock: Clock,
     command: Sequence[str],
     container: str,
+    began: float,
     timeout: float,
 ) -> ExecResult:
-    """Read a started command to its end, at most ``timeout`` seconds.
+    """Read a command to its end, at most ``timeout`` seconds from ``began``, the moment it was started at.
 
     Raises ExecTimeout after ending its process on the host. ``container`` is the id of
     the container it runs in.
     """
-    deadline = clock.monotonic() + timeout
+    deadline = began + timeout
 
     def left() -> float:
         return deadline - clock.monotonic()
@@ -167,13 +168,24 @@ def run(
 
 def _end(state: Callable[[], ExecState], container: str, clock: Clock) -> bool:
     """End a command that ran too long; whether it is gone."""
-    now = state()
+    now = _started(state, clock)
     if not now.running:
-        return True
+        return now.exit_code is not None
     if not end_process(now.pid, container, lambda: state().running):
         return False
     deadline = clock.monotonic() + _AFTER_END
     return _settled(state, lambda: deadline - clock.monotonic()) is not None
+
+
+def _started(state: Callable[[], ExecState], clock: Clock) -> ExecState:
+    """What a command is once it runs or has ended: a busy engine may still be about to start it."""
+    deadline, pause, wait = clock.monotonic() + _AFTER_END, threading.Event(), _FIRST_WAIT
+    now = state()
+    while not (now.pid if now.running else now.exit_code is not None) and clock.monotonic() < deadline:
+        pause.wait(wait)
+        wait = min(_LONGEST_WAIT, wait * 2)
+        now = state()
+    return now
 
 
 def end_process(pid: int, container: str, still_runs: Callable[[], bool]) -> bool:

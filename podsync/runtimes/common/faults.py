@@ -60,7 +60,7 @@ _WRAPPINGS = (
 )
 
 
-class Refusal(Exception):  # noqa: N818 - it is an answer, not an error, until a verb says so
+class Refusal(Exception):
     """An engine's answer other than success: HTTP ``status`` and the ``text`` it gave.
 
     Never leaves an adapter: each verb says what a refusal means for it.

@@ -10,19 +10,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import count
 
 from podsync.clock import Clock
 from podsync.runtimes.base import ContainerState, Observation, SandboxRecord
 from podsync.runtimes.common import records
+from podsync.runtimes.common.crew import Crew
 from podsync.runtimes.common.records import Detail, Row
 
 __all__ = ["LOST_MESSAGE", "Looker"]
 
 LOST_MESSAGE = "The container ended while the engine was away, so its exit code is not known"
 """Message of a record whose exit code would be the engine's guess."""
+_AGE = {
+    ContainerState.UNKNOWN: 0,
+    ContainerState.CREATED: 0,
+    ContainerState.RUNNING: 1,
+    ContainerState.EXITED: 2,
+}
+"""How far in its life a container is."""
 _WIDTH = 8
 _GAPS = 16
 """How many gaps of the reports are remembered; an end is looked at soon after the gap it fell into."""
@@ -34,6 +42,8 @@ class _Known:
 
     listed: ContainerState
     detail: Detail
+    answered: int
+    """When it was told, on the looker's own count of moments."""
 
     def fits(self, row: Row) -> bool:
         """Whether it still holds for what the list says now.
@@ -67,7 +77,8 @@ class Looker:
         self._doubt_count = 0
         self._away_since: datetime | None = None
         self._gaps: list[tuple[datetime, datetime]] = []
-        self._pool = ThreadPoolExecutor(_WIDTH, thread_name_prefix="podsync-look")
+        self._moments = count()
+        self._crew = Crew(_WIDTH, "podsync-look")
 
     def observe(self) -> Observation:
         """One look at everything of ours; its time is taken before the engine is asked."""
@@ -92,8 +103,8 @@ class Looker:
 
     def created(self, container: str) -> None:
         """A container of that id was made just now, so that no look need ask for it."""
-        with self._lock:
-            self._known[container] = _Known(ContainerState.CREATED, Detail(container, ContainerState.CREATED))
+        stub = Detail(container, ContainerState.CREATED)
+        self._keep(next(self._moments), container, stub.state, stub)
 
     def doubt(self, container: str) -> None:
         """The engine has reported a change of that id: the next look asks for it."""
@@ -122,16 +133,29 @@ class Looker:
             known = self._known.get(container)
         return known.detail if known else None
 
+    def inspected(self, container: str) -> Detail | None:
+        """What an inspection told of that id or name: a remembered one, else one made now; None when it is gone.
+
+        What is remembered of one that was created here and not inspected since is less
+        than its image and its command tell, so that is not taken.
+        """
+        known = self.known(container)
+        if known is not None and known.state is not ContainerState.CREATED:
+            return known
+        return self.ask(container)
+
     def ask(self, container: str) -> Detail | None:
-        """Ask the engine for an id or name now; None when it is gone. The next look asks again."""
-        detail = self._inspect(container)
-        if detail is not None:
-            self._keep(detail.id, detail.state, detail)
-        return detail
+        """Ask the engine for an id or name now; None when it is gone.
+
+        Remembered as a look's inspection is: the next look asks again only for a change that
+        was reported, or that its list shows.
+        """
+        began, detail = self._question(container)
+        return None if detail is None else self._keep(began, detail.id, detail.state, detail)
 
     def close(self) -> None:
         """End the threads."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._crew.close()
 
     def _details(self, rows: Sequence[Row], doubts: Mapping[str, int]) -> dict[str, Detail]:
         """The detail of each row that still exists."""
@@ -145,22 +169,33 @@ class Looker:
                 else:
                     unknown.append(row)
         ids = [row.id for row in unknown]
-        asked = list(self._pool.map(self._inspect, ids)) if len(ids) > 1 else [self._inspect(key) for key in ids]
-        for row, detail in zip(unknown, asked, strict=True):
+        for row, (began, detail) in zip(unknown, self._crew.each(self._question, ids), strict=True):
             if detail is not None:
-                details[row.id] = self._keep(row.id, row.state, detail)
+                details[row.id] = self._keep(began, row.id, row.state, detail)
         with self._lock:
             for key in ids:
                 if key in doubts and self._doubts.get(key) == doubts[key]:
                     del self._doubts[key]  # settled, unless reported once more meanwhile
         return details
 
-    def _keep(self, key: str, state: ContainerState, detail: Detail) -> Detail:
-        """Remember a detail; an exit code that fell into a gap of the reports is taken off it."""
+    def _question(self, container: str) -> tuple[int, Detail | None]:
+        """An inspection, and the moment it began."""
+        began = next(self._moments)
+        return began, self._inspect(container)
+
+    def _keep(self, began: int, key: str, listed: ContainerState, detail: Detail) -> Detail:
+        """Remember a detail; an exit code that fell into a gap of the reports is taken off it.
+
+        One that was asked for before the known one came may be the older of the two: then the
+        one further in a container's life counts.
+        """
         with self._lock:
+            known = self._known.get(key)
+            if known is not None and known.answered > began and _AGE[known.detail.state] > _AGE[detail.state]:
+                return known.detail
             if detail.exit_code == records.LOST_EXIT_CODE and not detail.message and self._in_gap(detail.finished_at):
                 detail = replace(detail, exit_code=None, message=LOST_MESSAGE)
-            self._known[key] = _Known(state, detail)
+            self._known[key] = _Known(listed, detail, next(self._moments))
         return detail
 
     def _in_gap(self, moment: datetime | None) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +35,18 @@ from podsync.runtimes.base import (
     StopToken,
 )
 from podsync.runtimes.common import faults, hints
+from podsync.runtimes.common.crew import Crew
 from podsync.runtimes.common.faults import Refusal
 from podsync.runtimes.common.fresh import Fresh
+from podsync.runtimes.common.images import ImageCache, SandboxImages
 from podsync.runtimes.common.limits import Limits
 from podsync.runtimes.common.looking import Looker
 from podsync.runtimes.common.records import Detail, Row, label_filter
+from podsync.runtimes.common.shared import Shared
 from podsync.runtimes.common.wire import Stream
 from podsync.runtimes.docker import records
 from podsync.runtimes.docker import spec as bodies
-from podsync.runtimes.docker.connect import Api
+from podsync.runtimes.docker.client import Api
 from podsync.runtimes.docker.images import ImageStore
 from podsync.runtimes.docker.processes import Processes
 
@@ -63,19 +65,22 @@ _EVENTS = {
 class DockerRuntime:
     """``podsync.runtimes.base.Runtime`` for one Docker engine and one node name."""
 
-    def __init__(self, api: Api, *, node: str, clock: Clock, pause_image: str = "") -> None:
+    def __init__(self, api: Api, *, node: str, clock: Clock) -> None:
         self._api = api
         self.node = node
         self._looker = Looker(clock, self._rows, self._inspect)
-        self._images = ImageStore(api, pause_image)
+        self._cache = ImageCache(clock)
+        self._images = ImageStore(api, self._cache)
+        self._sandbox_images = SandboxImages(
+            self._images.image, self._images.pull, self._images.load, lambda: str(api.offer.get("Arch") or "")
+        )
         self._processes = Processes(api, self._looker, clock)
         self._limits = Limits()
-        self._limits_lock = threading.Lock()
-        self._limits_read = False
+        self._limits_read = Shared(lambda: self._limits.read(api.socket_path))
         self._fresh = Fresh()
         self._listening = False
         self._leaving: set[Ref] = set()
-        self._pool = ThreadPoolExecutor(_WIDTH, thread_name_prefix="podsync-docker")
+        self._crew = Crew(_WIDTH, "podsync-docker")
 
     # -- looking -----------------------------------------------------------------------
 
@@ -89,7 +94,10 @@ class DockerRuntime:
 
     def hints(self, stop: StopToken) -> Iterator[RuntimeHint]:
         """The engine's events, until stopped or closed."""
-        return hints.follow(stop, self._looker, self._events, self._hint)
+        try:
+            yield from hints.follow(stop, self._looker, self._events, self._hint)
+        finally:
+            self._deaf()
 
     def info(self) -> RuntimeInfo:
         """Who the engine is; asks it."""
@@ -115,7 +123,7 @@ class DockerRuntime:
         try:
             return self._create_sandbox(spec)
         except errors.ImageAbsent:
-            self._images.forget_pause()  # someone has removed it since
+            self._forget_images()  # someone has removed it since
             return self._create_sandbox(spec)
 
     def start_sandbox(self, sandbox: Ref) -> tuple[str, ...]:
@@ -128,17 +136,10 @@ class DockerRuntime:
 
     def remove_sandbox(self, sandbox: Ref, containers: Sequence[Ref] = ()) -> None:
         """End and remove it and the containers named, side by side."""
-        self._api.check_open()
-        others = [self._pool.submit(self._remove, ref, force=True) for ref in containers]
-        problems: list[Exception] = []
-        jobs: list[Callable[[], None]] = [lambda: self._remove(sandbox, force=True), *(job.result for job in others)]
-        for job in jobs:
-            try:
-                job()
-            except errors.RuntimeFault as fault:
-                problems.append(fault)
-        if problems:
-            raise problems[0]
+        self._crew.remove(
+            [partial(self._remove, ref, force=True) for ref in containers],
+            meanwhile=partial(self._remove, sandbox, force=True),
+        )
 
     # -- containers ------------------------------------------------------------------------
 
@@ -162,7 +163,7 @@ class DockerRuntime:
         except Refusal as refusal:
             fault = faults.create_fault(refusal, image=spec.image, sandbox=False)
             if isinstance(fault, errors.ImageAbsent):
-                self._images.forget(spec.image)
+                self._forget_images()
             raise fault from refusal
 
     def start_container(self, container: Ref) -> None:
@@ -173,7 +174,7 @@ class DockerRuntime:
         """Send a signal; SIGTERM means the image's own stop signal where it sets one."""
         word = signal
         if signal == _TERM:
-            detail = self._looker.known(container) or self._looker.ask(container)
+            detail = self._looker.inspected(container)
             word = (detail.stop_signal if detail else "") or signal
         try:
             self._api.call("POST", f"/containers/{container}/kill", query={"signal": word}, timeout=_CHANGE)
@@ -214,7 +215,9 @@ class DockerRuntime:
         """End streams, connections and threads; containers go on."""
         self._api.close()
         self._looker.close()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._crew.close()
+        self._limits_read.close()
+        self._sandbox_images.close()
 
     # -- the engine ------------------------------------------------------------------------
 
@@ -238,22 +241,25 @@ class DockerRuntime:
 
     def _events(self) -> Stream:
         """The stream of events; whatever engine answers now may be another one than before."""
-        self._images.changed(heard=False)
-        self._listening = False
-        self._leaving.clear()
+        self._deaf()
         self._api.forget()
-        with self._limits_lock:
-            self._limits_read = False
+        self._limits_read.forget()
         stream = self._api.open("GET", "/events", query={"filters": json.dumps(_EVENTS)})
-        self._images.changed(heard=True)
+        self._cache.heard(heard=True)
         self._listening = True
         return stream
 
+    def _deaf(self) -> None:
+        """No event is heard any longer."""
+        self._cache.heard(heard=False)
+        self._listening = False
+        self._leaving.clear()
+
     def _hint(self, line: bytes) -> RuntimeHint | None:
-        """What a line of the events tells."""
-        event = json.loads(line) if line.strip() else {}
+        """What a line of the events tells. Raises ValueError for one that is no event."""
+        event = hints.event(line)
         if event.get("Type") == "image":
-            self._images.changed(heard=True)
+            self._cache.changed()
         hint = records.hint(event, self.node)
         if hint is None or not self._our_doing(event, hint):
             return hint
@@ -266,9 +272,14 @@ class DockerRuntime:
             self._leaving.difference_update(refs)
         return bool(refs)
 
+    def _forget_images(self) -> None:
+        """The engine says that it lacks an image it had."""
+        self._cache.changed()
+        self._sandbox_images.forget()
+
     def _create_sandbox(self, spec: SandboxSpec) -> SandboxId:
         """One try."""
-        image = self._images.named_pause(spec.image) if spec.image else self._images.pause_id()
+        image = self._sandbox_images.id(spec.image)
         profile = self._profile(spec.security)
         limits = self._found_limits()
         allowed = replace(spec, resources=limits.allowed(spec.resources))
@@ -337,10 +348,7 @@ class DockerRuntime:
 
     def _found_limits(self) -> Limits:
         """What the engine's process lacks, looked at once."""
-        with self._limits_lock:
-            if not self._limits_read:
-                self._limits.read(self._api.socket_path)
-                self._limits_read = True
+        self._limits_read.get()
         return self._limits
 
     def _note_privileges(self, security: SecuritySpec) -> None:

@@ -1,19 +1,19 @@
-"""The engine's images: looked up, pulled, and the sandbox's own."""
+"""The engine's images: looked up, pulled, loaded."""
 
 from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from podsync.errors import ImageAbsent, ImageFault, RuntimeFault, RuntimeUnavailable
+from podsync.errors import ImageFault, RuntimeUnavailable
 from podsync.runtimes.base import Auth, ImageRecord, PullProgress
-from podsync.runtimes.common import faults, names, pause
+from podsync.runtimes.common import faults, names
 from podsync.runtimes.common.faults import Refusal
+from podsync.runtimes.common.images import ImageCache
 from podsync.runtimes.docker import records
-from podsync.runtimes.docker.connect import Api
+from podsync.runtimes.docker.client import Api
 
 __all__ = ["ImageStore"]
 
@@ -23,51 +23,16 @@ _NO_PROGRESS = 300.0
 
 
 class ImageStore:
-    """Looks images up, once each as long as the engine's events are being heard.
+    """Looks up, pulls, and loads. What is known of names is in ``cache``."""
 
-    Looking one up takes 20 ms on some releases. An event about any image, and a break in
-    the events, empties what is remembered.
-    """
-
-    def __init__(self, api: Api, pause_image: str) -> None:
+    def __init__(self, api: Api, cache: ImageCache) -> None:
         self._api = api
-        self._pause_image = pause_image
-        self._lock = threading.Lock()
-        self._heard = False
-        self._era = 0
-        self._known: dict[str, ImageRecord] = {}
-        self._pause_lock = threading.Lock()
-        self._pause_id = ""
-
-    def changed(self, *, heard: bool) -> None:
-        """Some image changed, or the engine's events began or ceased to be heard."""
-        with self._lock:
-            self._heard = heard
-            self._era += 1
-            self._known.clear()
+        self._cache = cache
 
     def image(self, name: str) -> ImageRecord | None:
         """The image of that name or id; None when the store lacks it. Raises ImageFault for a bad name."""
         names.check(name)
-        with self._lock:
-            known, era = self._known.get(name), self._era
-        if known is not None:
-            return known
-        try:
-            found = records.image(self._api.call("GET", f"/images/{name}/json"))
-        except Refusal as refusal:
-            if faults.is_image_absent(refusal):
-                return None
-            raise ImageFault(faults.clean(refusal.text), reason="ImageInspectError") from refusal
-        with self._lock:
-            if self._heard and self._era == era:
-                self._known[name] = found
-        return found
-
-    def forget(self, name: str) -> None:
-        """The engine says that it lacks an image it had."""
-        with self._lock:
-            self._known.pop(name, None)
+        return self._cache.find(name, lambda: self._look_up(name))
 
     def pull(
         self, image: str, auth: Auth | None = None, progress: Callable[[PullProgress], None] | None = None
@@ -93,41 +58,25 @@ class ImageStore:
             raise RuntimeUnavailable("the engine broke the pull off") from error
         finally:
             stream.close()
-        self.forget(image)
+            self._cache.changed()
         found = self.image(image)
         if found is None:
             raise ImageFault(f'image "{image}" was pulled, but the engine does not know it by that name')
         return found
 
-    def pause_id(self) -> str:
-        """Id of the sandbox's image, which is loaded or pulled if the store lacks it. Raises RuntimeFault."""
-        with self._pause_lock:
-            if not self._pause_id:
-                self._pause_id = self.named_pause(self._pause_image) if self._pause_image else self._built_in()
-            return self._pause_id
+    def load(self, archive: bytes) -> None:
+        """Put the images of an archive into the store. Raises Refusal."""
+        self._api.call("POST", "/images/load", query={"quiet": "1"}, data=archive, timeout=_LOAD)
+        self._cache.changed()
 
-    def named_pause(self, name: str) -> str:
-        """Id of a sandbox image other than the built-in one."""
-        return (self.image(name) or self.pull(name)).id
-
-    def forget_pause(self) -> None:
-        """The sandbox's image is gone from the store."""
-        with self._pause_lock:
-            self._pause_id = ""
-
-    def _built_in(self) -> str:
-        """Id of the built-in image; the lock is held."""
-        built_in = pause.image(str(self._api.offer.get("Arch") or ""))
-        found = self.image(built_in.reference)
-        if found is None:
-            try:
-                self._api.call("POST", "/images/load", query={"quiet": "1"}, data=built_in.archive, timeout=_LOAD)
-            except Refusal as refusal:
-                raise RuntimeFault(f"the pause image cannot be loaded: {faults.clean(refusal.text)}") from refusal
-            found = self.image(built_in.reference)
-        if found is None:
-            raise ImageAbsent(built_in.reference)
-        return found.id
+    def _look_up(self, name: str) -> ImageRecord | None:
+        """Ask for it."""
+        try:
+            return records.image(self._api.call("GET", f"/images/{name}/json"))
+        except Refusal as refusal:
+            if faults.is_image_absent(refusal):
+                return None
+            raise ImageFault(faults.clean(refusal.text), reason="ImageInspectError") from refusal
 
     def _credentials(self, image: str, auth: Auth | None) -> str:
         """The header Docker wants: JSON in URL-safe base64, an empty map for none."""

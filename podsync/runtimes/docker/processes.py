@@ -17,7 +17,7 @@ from podsync.runtimes.common.looking import Looker
 from podsync.runtimes.common.records import Detail
 from podsync.runtimes.common.wire import Stream
 from podsync.runtimes.docker import records
-from podsync.runtimes.docker.connect import Api
+from podsync.runtimes.docker.client import Api
 
 __all__ = ["Processes"]
 
@@ -48,7 +48,8 @@ class Processes:
             clock=self._clock,
             command=command,
             container=self._id(container),
-            timeout=max(0.0, timeout - (self._clock.monotonic() - began)),
+            began=began,
+            timeout=timeout,
         )
 
     def open_exec(self, container: Ref, command: Sequence[str], *, stdin: bool, tty: bool) -> Session:
@@ -128,7 +129,7 @@ class Processes:
 
     def _detail(self, container: Ref) -> Detail:
         """What is known of a container. Raises NotFound."""
-        found = self._looker.known(container) or self._looker.ask(container)
+        found = self._looker.inspected(container)
         if found is None:
             raise NotFound(f"no such container: {container}")
         return found

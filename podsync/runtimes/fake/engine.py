@@ -221,10 +221,15 @@ class FakeEngine:
         if sandbox.record.ready and word in {"SIGTERM", "SIGKILL"}:
             self.set_ready(sandbox, ready=False, why=word)
 
-    def refuse(self, container: FakeContainer) -> None:
-        """A start fails: the container stays created and tells why."""
-        program = container.program
-        container.record = replace(container.record, exit_code=program.exit_code, message=program.start_fault)
+    def refuse(self, container: FakeContainer, text: str, exit_code: int) -> None:
+        """A start fails: the container has ended without ever having run, and tells why."""
+        container.record = replace(
+            container.record,
+            state=ContainerState.EXITED,
+            exit_code=exit_code,
+            finished_at=self.now(),
+            message=text,
+        )
 
     def networked(self, container: FakeContainer) -> bool:
         """Whether the sandbox it was made for runs."""

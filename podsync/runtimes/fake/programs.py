@@ -41,7 +41,7 @@ class Program:
     ``after`` is how many seconds it runs before it ends by itself with ``exit_code``
     (None: it never does). ``term`` is its answer to SIGTERM: exit code and seconds
     until the end; None ignores the signal. A ``start_fault`` is the text with which
-    starting it fails; it then stays created, with ``exit_code``.
+    starting it fails; it has then ended with ``exit_code`` and never run.
     """
 
     exit_code: int = 0

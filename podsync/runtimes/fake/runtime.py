@@ -190,11 +190,13 @@ class FakeRuntime:
                 return
             if found.record.state is ContainerState.EXITED:
                 raise Conflict(f"container {found.record.name} has ended")
+            program = found.program
+            fault, code = program.start_fault, program.exit_code
             if not engine.networked(found):
-                raise StartFault("cannot join network of a non running container")
-            if found.program.start_fault:
-                engine.refuse(found)
-                raise StartFault(found.program.start_fault)
+                fault, code = "cannot join network of a non running container", 128
+            if fault:
+                engine.refuse(found, fault, code)
+                raise StartFault(fault)
             engine.begin(found)
             engine.advance()
 

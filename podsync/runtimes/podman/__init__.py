@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 
 from podsync.clock import Clock, SystemClock
 
-# Loading a submodule binds its name here: loaded first, it leaves the name to the function below.
-from podsync.runtimes.podman import connect as _submodule  # noqa: F401
-
 if TYPE_CHECKING:
     from podsync.runtimes.base import Runtime
 
@@ -21,12 +18,12 @@ def connect(options: Mapping[str, str], clock: Clock | None = None) -> Runtime:
 
     Options: ``node``, the node name that marks what is ours; ``endpoint``, ``unix:///path``
     of its socket, or ``service:///path`` to start a ``podman system service`` there that
-    ends when the runtime is closed; ``service_binary``, that podman's path; ``pause_image``,
-    a sandbox image other than the built-in one. Raises ConfigError for an endpoint that is
-    not on this host, RuntimeUnavailable when the service does not start.
+    ends when the runtime is closed; ``service_binary``, that podman's path. Raises
+    ConfigError for an endpoint that is not on this host, RuntimeUnavailable when the
+    service does not start.
     """
     from podsync.runtimes.podman.adapter import PodmanRuntime
-    from podsync.runtimes.podman.connect import Client, socket_path
+    from podsync.runtimes.podman.client import Client, socket_path
     from podsync.runtimes.podman.service import PrivateService, requested
 
     clock = clock or SystemClock()
@@ -37,10 +34,4 @@ def connect(options: Mapping[str, str], clock: Clock | None = None) -> Runtime:
         service.ensure()
         endpoint = service.endpoint
     client = Client(socket_path(endpoint))
-    return PodmanRuntime(
-        client,
-        node=options.get("node", ""),
-        clock=clock,
-        pause_image=options.get("pause_image", ""),
-        service=service,
-    )
+    return PodmanRuntime(client, node=options.get("node", ""), clock=clock, service=service)

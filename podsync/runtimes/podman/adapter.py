@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Final, NamedTuple
 
 from podsync import labels
 from podsync.clock import Clock
-from podsync.errors import Conflict, ImageAbsent, ImageFault, NotFound, RuntimeFault, StartFault
+from podsync.errors import Conflict, ImageAbsent, NotFound, StartFault
 from podsync.runtimes.base import (
     Auth,
     ContainerId,
@@ -36,13 +36,16 @@ from podsync.runtimes.base import (
     StopToken,
 )
 from podsync.runtimes.common import faults
+from podsync.runtimes.common.crew import Crew
 from podsync.runtimes.common.faults import Refusal
 from podsync.runtimes.common.fresh import Fresh
+from podsync.runtimes.common.images import ImageCache, SandboxImages
 from podsync.runtimes.common.looking import Looker
 from podsync.runtimes.common.records import Detail
+from podsync.runtimes.common.wire import Closed
 from podsync.runtimes.podman import records
 from podsync.runtimes.podman import spec as bodies
-from podsync.runtimes.podman.connect import API, Client
+from podsync.runtimes.podman.client import API, Client
 from podsync.runtimes.podman.engine import Engine
 from podsync.runtimes.podman.execs import Commands
 from podsync.runtimes.podman.hints import HintFeed
@@ -58,7 +61,6 @@ _KILL: Final = "SIGKILL"
 _WIDTH: Final = 16
 _CATCH_UP: Final = (0.002, 0.004, 0.008, 0.016, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0)
 """Seconds between inspections of a process that is dead while the engine calls it running."""
-_CREATE_SANDBOX: Final = "CreatePodSandboxError"
 
 
 class _Box(NamedTuple):
@@ -75,24 +77,26 @@ class PodmanRuntime:
     ended when the runtime is closed.
     """
 
-    def __init__(
-        self, client: Client, *, node: str, clock: Clock, pause_image: str = "", service: PrivateService | None = None
-    ) -> None:
+    def __init__(self, client: Client, *, node: str, clock: Clock, service: PrivateService | None = None) -> None:
         self.node = node
         self._client = client
-        self._pause_image = pause_image
         self._service = service
-        self._engine = Engine(client, node)
-        self._images = ImageStore(client)
+        self._closing = threading.Event()
+        self._engine = Engine(client, node, self._closing)
+        self._cache = ImageCache(clock)
+        self._images = ImageStore(client, self._cache)
+        self._sandbox_images = SandboxImages(
+            self._images.image, self._images.pull, self._images.load, lambda: self._engine.facts().architecture
+        )
         self._commands = Commands(client, clock, lambda: self._engine.facts().numbers)
         self._looker = Looker(clock, self._engine.rows, self._inspect)
-        self._feed = HintFeed(client, node, self._looker, self._connecting)
+        self._feed = HintFeed(client, node, self._looker, self._cache, self._connecting)
         self._watch = PidWatch(self._feed.died)
         self._fresh = Fresh()
         self._lock = threading.Lock()
         self._boxes: dict[Ref, _Box] = {}
         self._joined: dict[str, Ref] = {}
-        self._pool = ThreadPoolExecutor(_WIDTH, thread_name_prefix="podsync-podman")
+        self._crew = Crew(_WIDTH, "podsync-podman")
 
     # -- looking -----------------------------------------------------------------------
 
@@ -130,9 +134,10 @@ class PodmanRuntime:
     def create_sandbox(self, spec: SandboxSpec) -> SandboxId:
         """Created, not running; the pause image is loaded, or pulled, when the store lacks it."""
         try:
-            made = self._create_sandbox(spec, missing=False)
+            made = self._create_sandbox(spec)
         except ImageAbsent:
-            made = self._create_sandbox(spec, missing=True)  # someone has removed it since
+            self._forget_images()  # someone has removed it since
+            made = self._create_sandbox(spec)
         box = _Box(made, spec.labels.get(labels.POD_UID, ""))
         with self._lock:
             self._boxes[made] = self._boxes[spec.name] = box
@@ -155,19 +160,11 @@ class PodmanRuntime:
 
         Its process is ended while the containers are removed, as both take their time.
         """
-        others = [self._pool.submit(self._remove, ref, force=True) for ref in containers]
-        problems: list[RuntimeFault] = []
-        steps: list[Callable[[], object]] = [job.result for job in others]
-        if others:
-            steps.insert(0, lambda: self._engine.kill(sandbox, _KILL))
-        steps.append(lambda: self._remove(sandbox, force=True, dependants=True))
-        for step in steps:
-            try:
-                step()
-            except RuntimeFault as fault:
-                problems.append(fault)
-        if problems:
-            raise problems[-1]
+        self._crew.remove(
+            [partial(self._remove, ref, force=True) for ref in containers],
+            meanwhile=partial(self._engine.kill, sandbox, _KILL) if containers else None,
+            last=partial(self._remove, sandbox, force=True, dependants=True),
+        )
 
     # -- containers --------------------------------------------------------------------
 
@@ -185,7 +182,10 @@ class PodmanRuntime:
         try:
             made = self._engine.create(body)
         except Refusal as refusal:
-            raise faults.create_fault(refusal, image=spec.image, sandbox=False) from refusal
+            fault = faults.create_fault(refusal, image=spec.image, sandbox=False)
+            if isinstance(fault, ImageAbsent):
+                self._forget_images()
+            raise fault from refusal
         self._made(made, spec.name, fitting.resources.oom_score_adj)
         with self._lock:
             box = self._boxes.get(sandbox)
@@ -242,11 +242,14 @@ class PodmanRuntime:
 
     def close(self) -> None:
         """End hints, connections, threads and a service of our own; containers go on."""
+        self._closing.set()
         self._feed.close()
         self._watch.close()
         self._looker.close()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._crew.close()
         self._client.close()
+        self._engine.close()
+        self._sandbox_images.close()
         if self._service is not None:
             self._service.close()
 
@@ -260,30 +263,28 @@ class PodmanRuntime:
 
     def _inspect(self, container: Ref) -> Detail | None:
         """An inspection that is not behind the kernel: Podman learns of a death some milliseconds later."""
-        pause = threading.Event()
         for wait in _CATCH_UP:
             detail = self._engine.inspect(container)
             if detail is None or not detail.pid or self._watch.alive(detail.id, detail.pid) is not False:
                 return detail
-            pause.wait(wait)
+            if self._closing.wait(wait):
+                raise Closed("this runtime has been closed")
         return self._engine.inspect(container)
 
-    def _create_sandbox(self, spec: SandboxSpec, *, missing: bool) -> str:
-        """One try. ``missing``: the image's id from before is of no use."""
+    def _forget_images(self) -> None:
+        """The engine says that it lacks an image it had."""
+        self._cache.changed()
+        self._sandbox_images.forget()
+
+    def _create_sandbox(self, spec: SandboxSpec) -> str:
+        """One try."""
         known = self._engine.facts()
         fitting = replace(spec, resources=known.limits.allowed(spec.resources))
-        named = spec.image or self._pause_image
-        try:
-            if named:
-                image = (self._images.image(named) or self._images.pull(named, None, None)).id
-            else:
-                image = self._images.pause_image(known.architecture, missing=missing)
-        except ImageFault as fault:
-            raise StartFault(f"sandbox image: {fault.message}", reason=_CREATE_SANDBOX) from fault
+        image = self._sandbox_images.id(spec.image)
         try:
             made = self._engine.create(bodies.sandbox_body(fitting, image))
         except Refusal as refusal:
-            raise faults.create_fault(refusal, image=named or image, sandbox=True) from refusal
+            raise faults.create_fault(refusal, image=spec.image or image, sandbox=True) from refusal
         self._made(made, spec.name, fitting.resources.oom_score_adj)
         return made
 
@@ -352,10 +353,7 @@ class PodmanRuntime:
 
     def _detail(self, ref: Ref, *, ask: bool = False) -> Detail:
         """What is known of it, or asked now. Raises NotFound."""
-        known = None if ask else self._looker.known(ref)
-        if known is not None and known.state is not ContainerState.CREATED:  # that one may have started since
-            return known
-        detail = self._looker.ask(ref)
+        detail = self._looker.ask(ref) if ask else self._looker.inspected(ref)
         if detail is None:
             raise NotFound(f"no such container: {ref}")
         return detail

@@ -12,8 +12,9 @@ from podsync.runtimes.common import faults
 from podsync.runtimes.common.faults import Refusal
 from podsync.runtimes.common.limits import Limits
 from podsync.runtimes.common.records import Detail, Row, label_filter
+from podsync.runtimes.common.shared import Shared
 from podsync.runtimes.podman import facts, records
-from podsync.runtimes.podman.connect import LOOK_TIMEOUT, Client, segment
+from podsync.runtimes.podman.client import LOOK_TIMEOUT, Client, segment
 from podsync.runtimes.podman.facts import Facts
 from podsync.runtimes.podman.spec import fitted
 
@@ -30,25 +31,26 @@ _BUSY: Final = ("device or resource busy", "state improper", "directory not empt
 class Engine:
     """Calls to one engine, and what was found out about it."""
 
-    def __init__(self, client: Client, node: str) -> None:
+    def __init__(self, client: Client, node: str, closing: threading.Event) -> None:
+        """``closing`` is set when the runtime is being closed: nothing waits any longer then."""
         self._client = client
         self._node = node
-        self._lock = threading.Lock()
-        self._limits = Limits()
-        self._facts: Facts | None = None
+        self._closing = closing
+        limits = Limits()
+        self._facts = Shared(lambda: facts.find(client, limits))
         self._failures: dict[str, str] = {}
 
     def facts(self) -> Facts:
         """What is known of it; asked for when nothing is. Raises RuntimeUnavailable."""
-        with self._lock:
-            if self._facts is None:
-                self._facts = facts.find(self._client, self._limits)
-            return self._facts
+        return self._facts.get()
 
     def forget(self) -> None:
         """Another engine may answer from now on."""
-        with self._lock:
-            self._facts = None
+        self._facts.forget()
+
+    def close(self) -> None:
+        """Let go of those who wait for the facts."""
+        self._facts.close()
 
     def rows(self, uid: str | None) -> list[Row]:
         """One list call. ``sync`` makes it know of deaths that are not cleaned up yet."""
@@ -100,7 +102,7 @@ class Engine:
         params: dict[str, str | int] = {"volumes": "true", "ignore": "true", "timeout": 0}
         params |= {"force": "true"} if force else {}
         params |= {"depend": "true"} if dependants else {}
-        pause, wait = threading.Event(), _FIRST_WAIT
+        wait = _FIRST_WAIT
         for tries_left in reversed(range(_REMOVAL_TRIES)):
             try:
                 answer = self._client.call("DELETE", f"/containers/{segment(container)}", params=params)
@@ -109,9 +111,8 @@ class Engine:
                     return set()
                 if not force and refusal.says(_RUNS):
                     raise Conflict(faults.clean(refusal.text)) from refusal
-                if not refusal.says(_BUSY) or not tries_left:
+                if not refusal.says(_BUSY) or not tries_left or self._closing.wait(wait):
                     raise faults.verb_fault(refusal) from refusal
-                pause.wait(wait)
                 wait = min(_LONGEST_WAIT, wait * 2)
                 continue
             gone = {str(item["Id"]) for item in answer.json() or () if item.get("Id")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
@@ -13,11 +14,13 @@ from podsync.runtimes.common import execs, faults, wire
 from podsync.runtimes.common.execs import ExecState
 from podsync.runtimes.common.faults import Refusal
 from podsync.runtimes.podman import records
-from podsync.runtimes.podman.connect import LOOK_TIMEOUT, Client, segment
+from podsync.runtimes.podman.client import LOOK_TIMEOUT, Client, segment
 
 __all__ = ["Commands"]
 
 _FORGETS_SINCE: Final = (5, 0)
+_ATTACHED: Final = 0.05
+_PROCESS_WAITS: Final = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 
 
 class _Session(execs.Session):
@@ -42,6 +45,7 @@ class Commands:
     def run(self, container: Ref, command: Sequence[str], timeout: float, full_id: Callable[[], str]) -> ExecResult:
         """Run to the end. ``full_id`` finds the container's id, should the command have to be ended."""
         session = self._create(container, command, stdin=False, tty=False)
+        began = self._clock.monotonic()
         stream = self._start(session, tty=False)
         try:
             return execs.run(
@@ -50,6 +54,7 @@ class Commands:
                 clock=self._clock,
                 command=command,
                 container=full_id(),
+                began=began,
                 timeout=timeout,
             )
         finally:
@@ -60,9 +65,21 @@ class Commands:
         session = self._create(container, command, stdin=stdin, tty=tty)
         stream = self._start(session, tty=tty)
 
-        def resize(rows: int, columns: int) -> None:
+        begun = False
+
+        def send(rows: int, columns: int) -> None:
             with suppress(Refusal):  # it has ended
                 self._client.call("POST", f"/exec/{session}/resize", params={"h": rows, "w": columns})
+
+        def resize(rows: int, columns: int) -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                self._await_process(session)
+                send(rows, columns)
+                # When it attaches, Podman sets a size of its own, sometimes after ours.
+                threading.Event().wait(_ATTACHED)
+            send(rows, columns)
 
         opened = _Session(stream, lambda: self._state(session), resize, tty=tty)
         opened.drop = lambda: self._drop(session)
@@ -92,6 +109,14 @@ class Commands:
             return records.exec_state(self._client.call("GET", f"/exec/{session}/json", timeout=LOOK_TIMEOUT).json())
         except Refusal as refusal:
             raise _fault(refusal) from refusal
+
+    def _await_process(self, session: str) -> None:
+        """Wait a moment for a command's process: a size set before it is there is lost, and yet not refused."""
+        pause = threading.Event()
+        for wait in _PROCESS_WAITS:
+            if self._state(session).pid:
+                return
+            pause.wait(wait)
 
     def _drop(self, session: str) -> None:
         """Let the engine forget an ended session, where it can; it would keep it for minutes."""

@@ -11,7 +11,7 @@ from podsync.runtimes.common.faults import Refusal
 from podsync.runtimes.common.limits import Limits, engine_process, read_limits
 from podsync.runtimes.common.whose import is_of_this_host
 from podsync.runtimes.podman import records
-from podsync.runtimes.podman.connect import LOOK_TIMEOUT, Client
+from podsync.runtimes.podman.client import LOOK_TIMEOUT, Client
 
 __all__ = ["Facts", "find", "lowered_rlimits"]
 

@@ -8,18 +8,21 @@ from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from typing import Final
 
-from podsync import labels
 from podsync.runtimes.base import RuntimeHint, StopToken
 from podsync.runtimes.common import faults, hints, wire
 from podsync.runtimes.common.faults import Refusal
+from podsync.runtimes.common.images import ImageCache
 from podsync.runtimes.common.looking import Looker
 from podsync.runtimes.podman import records
-from podsync.runtimes.podman.connect import Client
+from podsync.runtimes.podman.client import Client
 
-__all__ = ["EVENTS", "HintFeed"]
+__all__ = ["EVENTS", "IMAGE_EVENTS", "HintFeed"]
 
 EVENTS: Final = ("died", "remove")
 """Events that change what a look would show and that are not always our own doing."""
+IMAGE_EVENTS: Final = ("build", "import", "loadfromarchive", "pull", "remove", "tag", "untag")
+"""Events after which a name may stand for another image."""
+_IMAGE: Final = "image"
 
 
 class _AnyOf:
@@ -41,9 +44,15 @@ class _AnyOf:
 class HintFeed:
     """``Runtime.hints`` of one node. Events that only repeat what is known already are left out."""
 
-    def __init__(self, client: Client, node: str, looker: Looker, connecting: Callable[[], None]) -> None:
-        """``connecting`` is called before each connection: another engine may answer from then on."""
+    def __init__(
+        self, client: Client, node: str, looker: Looker, images: ImageCache, connecting: Callable[[], None]
+    ) -> None:
+        """``connecting`` is called before each connection: another engine may answer from then on.
+
+        ``images`` is told of events about images.
+        """
         self._client = client
+        self._images = images
         self._connecting = connecting
         self._node = node
         self._looker = looker
@@ -98,24 +107,31 @@ class HintFeed:
             for hint in hints.follow(until, self._looker, self._connect, self._parse):
                 queue.put(hint)
         finally:
+            self._images.heard(heard=False)
             queue.put(None)
 
     def _connect(self) -> wire.Stream:
-        """The stream of events of our containers."""
+        """The stream of events: about containers and images, whoever's they are.
+
+        A filter by our label would leave out all of images.
+        """
+        self._images.heard(heard=False)
         self._connecting()
-        wanted = {"type": ["container"], "event": list(EVENTS), "label": [f"{labels.NODE}={self._node}"]}
+        wanted = {"type": ["container", _IMAGE], "event": [*EVENTS, *IMAGE_EVENTS]}
         try:
-            return self._client.stream("GET", "/events", params={"stream": "true", "filters": json.dumps(wanted)})
+            stream = self._client.stream("GET", "/events", params={"stream": "true", "filters": json.dumps(wanted)})
         except Refusal as refusal:
             raise faults.verb_fault(refusal) from refusal
+        self._images.heard(heard=True)
+        return stream
 
     def _parse(self, line: bytes) -> RuntimeHint | None:
-        """One event; None when it is not ours or told before."""
-        try:
-            event = json.loads(line)
-        except ValueError:
+        """One event; None when it is not ours or told before. Raises ValueError for what is none."""
+        event = hints.event(line)
+        if event.get("Type") == _IMAGE:
+            self._images.changed()
             return None
-        hint = records.hint(event, self._node) if isinstance(event, dict) else None
+        hint = records.hint(event, self._node)
         if hint is None:
             return None
         with self._lock:

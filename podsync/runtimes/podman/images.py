@@ -10,10 +10,11 @@ from typing import Final
 
 from podsync.errors import ImageFault, RuntimeUnavailable
 from podsync.runtimes.base import Auth, ImageRecord, PullProgress
-from podsync.runtimes.common import faults, names, pause
+from podsync.runtimes.common import faults, names
 from podsync.runtimes.common.faults import Refusal
+from podsync.runtimes.common.images import ImageCache
 from podsync.runtimes.podman import records
-from podsync.runtimes.podman.connect import LOOK_TIMEOUT, Client, segment
+from podsync.runtimes.podman.client import LOOK_TIMEOUT, Client, segment
 
 __all__ = ["ImageStore", "auth_header", "pull_outcome"]
 
@@ -24,37 +25,27 @@ _ID: Final = re.compile(r"(?:sha256:)?[0-9a-f]{64}")
 
 
 class ImageStore:
-    """Looks up, pulls, and loads the built-in image of sandboxes."""
+    """Looks up, pulls, and loads. What is known of names is in ``cache``."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, cache: ImageCache) -> None:
         self._client = client
+        self._cache = cache
         self._users: dict[str, str] = {}
-        self._pause: dict[str, str] = {}
 
     def image(self, image: str) -> ImageRecord | None:
         """The image of that name or id; None when the store lacks it.
 
         A short name means Docker Hub's, as on other engines; only then one built here.
         """
-        for name in dict.fromkeys((self._full(image), image)):
-            try:
-                answer = self._client.call("GET", f"/images/{segment(name)}/json", timeout=LOOK_TIMEOUT)
-            except Refusal as refusal:
-                if faults.is_image_absent(refusal) or refusal.status in {400, 404}:
-                    continue
-                raise faults.verb_fault(refusal) from refusal
-            record = records.image(answer.json())
-            if len(self._users) > _MOST_USERS:
-                self._users.clear()
-            self._users[record.id] = record.user
-            return record
-        return None
+        return self._cache.find(image, lambda: self._look_up(image))
 
     def user(self, image_id: str) -> str:
         """The USER of an image that was looked up here; empty for any other."""
         return self._users.get(image_id, "")
 
-    def pull(self, image: str, auth: Auth | None, progress: Callable[[PullProgress], None] | None) -> ImageRecord:
+    def pull(
+        self, image: str, auth: Auth | None = None, progress: Callable[[PullProgress], None] | None = None
+    ) -> ImageRecord:
         """Fetch it. Raises ImageFault with the engine's words."""
         names.check(image)
         params: dict[str, str | int] = {"reference": names.normal(image), "policy": "always", "retry": 0}
@@ -73,6 +64,7 @@ class ImageStore:
             raise RuntimeUnavailable(f"Podman broke the pull of {image} off: {error}") from error
         finally:
             stream.close()
+            self._cache.changed()
         if failure is not None:
             raise faults.pull_fault(image, failure)
         record = self.image(image)
@@ -80,26 +72,26 @@ class ImageStore:
             raise ImageFault(f'image "{image}" was pulled and is gone again')
         return record
 
-    def pause_image(self, architecture: str, *, missing: bool = False) -> str:
-        """Id of the built-in image for that architecture, loaded if the store lacks it.
+    def load(self, archive: bytes) -> None:
+        """Put the images of an archive into the store. Raises Refusal."""
+        self._client.call("POST", "/images/load", data=archive)
+        self._cache.changed()
 
-        ``missing``: the id given before turned out to be gone.
-        """
-        known = self._pause.get(architecture)
-        if known is not None and not missing:
-            return known
-        built_in = pause.image(architecture)
-        record = self.image(built_in.reference)
-        if record is None:
+    def _look_up(self, image: str) -> ImageRecord | None:
+        """Ask for it."""
+        for name in dict.fromkeys((self._full(image), image)):
             try:
-                self._client.call("POST", "/images/load", data=built_in.archive)
+                answer = self._client.call("GET", f"/images/{segment(name)}/json", timeout=LOOK_TIMEOUT)
             except Refusal as refusal:
+                if faults.is_image_absent(refusal) or refusal.status in {400, 404}:
+                    continue
                 raise faults.verb_fault(refusal) from refusal
-            record = self.image(built_in.reference)
-        if record is None:
-            raise ImageFault("the built-in pause image was loaded and is gone again")
-        self._pause[architecture] = record.id
-        return record.id
+            record = records.image(answer.json())
+            if len(self._users) > _MOST_USERS:
+                self._users.clear()
+            self._users[record.id] = record.user
+            return record
+        return None
 
     def _full(self, image: str) -> str:
         """The name in full; ids and names that are none stay as they are."""

@@ -21,7 +21,7 @@ from podsync.runtimes.common.faults import Refusal
 from podsync.runtimes.common.frames import stamp
 from podsync.runtimes.common.logs import LogReader
 from podsync.runtimes.common.records import Detail
-from podsync.runtimes.podman.connect import Client
+from podsync.runtimes.podman.client import Client
 from podsync.runtimes.podman.records import LOG_PATH
 
 __all__ = ["FileLog", "join", "open_log", "tail_offset"]

@@ -53,7 +53,8 @@ class PrivateService:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._adopted = 0
-        self._closed = False
+        self._closing = threading.Event()
+        self._streams = wire.Streams(str(socket))
 
     @property
     def endpoint(self) -> str:
@@ -68,11 +69,11 @@ class PrivateService:
     def ensure(self) -> None:
         """Have it run: started when nobody answers, taken over from an agent that was killed, else used as it is.
 
-        Raises RuntimeUnavailable with the last of its own words when it does not come up.
+        Raises RuntimeUnavailable with the last of its own words when it does not come up, Closed after ``close``.
         """
         with self._lock:
-            if self._closed:
-                raise RuntimeUnavailable("this runtime has been closed")
+            if self._closing.is_set():
+                raise wire.Closed("this runtime has been closed")
             if self._process is not None and self._process.poll() is None:
                 return
             if self._answers():
@@ -82,9 +83,10 @@ class PrivateService:
             self._start()
 
     def close(self) -> None:
-        """End it; twice is fine."""
+        """End it, also one that is being started; twice is fine."""
+        self._closing.set()
+        self._streams.close()
         with self._lock:
-            self._closed = True
             self._end()
 
     def _start(self) -> None:
@@ -109,7 +111,6 @@ class PrivateService:
         except OSError as error:
             raise RuntimeUnavailable(f"cannot start {self._binary} system service: {error}") from error
         deadline = self._clock.monotonic() + _START_TIMEOUT
-        pause = threading.Event()
         while not self._answers():
             code = self._process.poll()
             if code is not None or self._clock.monotonic() > deadline:
@@ -117,7 +118,7 @@ class PrivateService:
                 state = late if code is None else f"ended with code {code}"
                 self._end()
                 raise RuntimeUnavailable(f"{self._binary} system service {state}: {self._last_words()}")
-            pause.wait(_POLL)
+            self._closing.wait(_POLL)
 
     def _end(self) -> None:
         """End what is ours; the lock is held."""
@@ -135,9 +136,9 @@ class PrivateService:
                 os.kill(adopted, signal.SIGTERM)
 
     def _answers(self) -> bool:
-        """Whether a service answers at the socket."""
+        """Whether a service answers at the socket. Raises Closed after ``close``."""
         try:
-            wire.Streams(str(self._socket)).open("GET", "/_ping", timeout=_START_TIMEOUT).close()
+            self._streams.open("GET", "/_ping", timeout=_START_TIMEOUT).close()
         except OSError:
             return False
         return True

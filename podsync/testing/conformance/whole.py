@@ -41,7 +41,8 @@ class WholeConformance(Suite):
     """``Runtime``."""
 
     def test_info(self) -> None:
-        """It says who it is, and for which version of the port it was written."""
+        """It says who it is, for which node it was made and for which version of the port it was written."""
+        assert self.runtime.node == self.node
         info = self.runtime.info()
         assert info.name.isalnum()
         assert info.port == API_VERSION

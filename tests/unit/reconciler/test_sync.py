@@ -82,3 +82,14 @@ def test_inputs_are_left_as_they_are() -> None:
     before = copy.deepcopy((desired, actual))
     world.reconciler.sync(desired, actual)
     assert (desired, actual) == before
+
+
+def test_a_tentative_pod_does_not_replace_another() -> None:
+    """A source that has not spoken may overrule it; alone under its name it runs at once."""
+    old, new = a_pod("a"), a_pod("a", uid="uid2")
+    world = running(old)
+    world.pods = {KEY: new}
+    unsure = replace(world.desired, complete=False, tentative=frozenset({KEY}))
+    assert world.reconciler.sync(unsure, world.actual).pods == {}
+    assert "SIGTERM (pod replaced" in str(world.reconciler.sync(replace(unsure, tentative=frozenset()), world.actual))
+    assert "create sandbox" in str(World(new).reconciler.sync(unsure, World(new).actual))

@@ -31,10 +31,11 @@ def frame(number: int, data: bytes) -> bytes:
     return struct.pack(">BxxxL", number, len(data)) + data
 
 
-def run(path: str, state: Callable[[], ExecState], timeout: float = 5.0) -> ExecResult:
-    """Run what the server plays."""
-    stream = Streams(path).open("POST", "/exec/1/start", timeout=5)
-    return execs.run(stream, state, clock=SystemClock(), command=["cmd"], container="c" * 64, timeout=timeout)
+def run(path: str, state: Callable[[], ExecState], timeout: float = 5.0, since: float = 0.0) -> ExecResult:
+    """Run what the server plays; its start was asked for ``since`` seconds ago."""
+    stream, clock = Streams(path).open("POST", "/exec/1/start", timeout=5), SystemClock()
+    began = clock.monotonic() - since
+    return execs.run(stream, state, clock=clock, command=["cmd"], container="c" * 64, began=began, timeout=timeout)
 
 
 def test_a_run_gives_both_streams_and_the_code(serve: Serve) -> None:
@@ -59,7 +60,14 @@ def test_a_run_that_never_ends_times_out(serve: Serve, *, endless: bool) -> None
 
     path = serve(handle)
     with pytest.raises(ExecTimeout, match=r"'cmd' timed out after 0\.05s, and its process could not be ended"):
-        run(path, lambda: ExecState(running=True), 0.05)
+        run(path, lambda: ExecState(running=True, pid=1), 0.05)
+
+
+def test_the_time_it_took_to_start_counts(serve: Serve) -> None:
+    """The whole limit is told, not what was left of it."""
+    path = serve(lambda connection, request: connection.sendall(HEAD))
+    with pytest.raises(ExecTimeout, match=r"timed out after 30s"):
+        run(path, lambda: DONE, 30.0, since=29.95)
 
 
 def test_a_run_whose_output_ended_but_not_its_process_times_out(serve: Serve) -> None:
@@ -70,7 +78,7 @@ def test_a_run_whose_output_ended_but_not_its_process_times_out(serve: Serve) ->
         connection.shutdown(socket.SHUT_RDWR)
 
     with pytest.raises(ExecTimeout):
-        run(serve(handle), lambda: ExecState(running=True), 0.05)
+        run(serve(handle), lambda: ExecState(running=True, pid=1), 0.05)
 
 
 def test_a_run_that_just_ended_when_time_was_up_is_a_time_out_without_blame(serve: Serve) -> None:
@@ -78,6 +86,21 @@ def test_a_run_that_just_ended_when_time_was_up_is_a_time_out_without_blame(serv
     path = serve(lambda connection, request: connection.sendall(HEAD))
     with pytest.raises(ExecTimeout, match=r"after 0\.05s$"):
         run(path, lambda: DONE, 0.05)
+
+
+@pytest.mark.parametrize("first", [ExecState(running=False), ExecState(running=True)])
+def test_a_run_not_yet_started_when_time_was_up_is_ended_once_it_is(serve: Serve, first: ExecState) -> None:
+    """A busy engine starts it later all the same: it is not taken for gone."""
+    asked: list[ExecState] = []
+
+    def state() -> ExecState:
+        asked.append(first if len(asked) < 3 else ExecState(running=True, pid=1))
+        return asked[-1]
+
+    path = serve(lambda connection, request: connection.sendall(HEAD))
+    with pytest.raises(ExecTimeout, match="could not be ended from here"):
+        run(path, state, 0.05)
+    assert asked[-1].pid == 1
 
 
 def test_output_is_kept_up_to_a_bound(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -60,6 +61,51 @@ def test_a_broken_stream_is_told_and_opened_again(serve: Serve, looker: Looker) 
     assert "1" * 64 in looker._doubts
     seen.close()  # type: ignore[attr-defined]
     streams.close()
+
+
+def test_a_line_that_cannot_be_read_breaks_the_stream(serve: Serve, looker: Looker) -> None:
+    """What it told of is lost, so all that ran is doubted, and the engine is given time before it is asked again."""
+    lines = [b"garbage\nlate\n", b"abc\n"]
+    streams = Streams(serve(lambda connection, request: connection.sendall(HEAD + lines.pop(0))))
+
+    class Stop(threading.Event):
+        waits: list[float | None] = []  # noqa: RUF012 - one test's
+
+        def wait(self, timeout: float | None = None) -> bool:
+            self.waits.append(timeout)
+            return False
+
+    def parse_or_not(line: bytes) -> RuntimeHint | None:
+        if line == b"garbage":
+            raise ValueError("no event")
+        return parse(line)
+
+    stop = Stop()
+    stop.waits.clear()
+    seen = hints.follow(stop, looker, lambda: streams.open("GET", "/events"), parse_or_not)
+    assert [next(seen), next(seen)] == [RuntimeHint(), RuntimeHint(connected=False)]
+    assert looker._away_since is not None
+    assert [next(seen), next(seen)] == [RuntimeHint(), RuntimeHint(container="abc")]
+    assert "1" * 64 in looker._doubts
+    assert "late" not in looker._doubts
+    assert stop.waits == [2.0]
+    seen.close()  # type: ignore[attr-defined]
+    streams.close()
+
+
+@pytest.mark.parametrize(
+    "line", [b"garbage", b"[]", b"null", b'"die"', b'{"Actor": [1]}', b'{"Actor": {"Attributes": "x"}}', b'"\xff"']
+)
+def test_what_is_no_event(line: bytes) -> None:
+    """Whatever else it is."""
+    with pytest.raises(ValueError, match=r"."):
+        hints.event(line)
+
+
+@pytest.mark.parametrize("line", [b"", b" ", b"{}", b'{"Actor": null}', b'{"Actor": {"Attributes": {"a": "b"}}}\r'])
+def test_what_may_be_an_event(line: bytes) -> None:
+    """An empty line is one that tells of nothing."""
+    assert hints.event(line) == json.loads(line.strip() or b"{}")
 
 
 @pytest.mark.parametrize("error", [ConnectionRefusedError("no"), RuntimeUnavailable("no")])

@@ -210,6 +210,87 @@ def test_an_engines_guess_of_an_exit_code_is_not_taken(
     assert (record.exit_code, record.message) == ((None, LOST_MESSAGE) if lost else (exit_code, ""))
 
 
+@pytest.mark.parametrize("state", [CREATED, RUNNING, EXITED])
+def test_what_was_asked_for_is_not_inspected_again(engine: Engine, looker: Looker, state: ContainerState) -> None:
+    """The next look asks only for a change that its list shows, or that was reported."""
+    engine.put("1", state)
+    looker.ask("1")
+    engine.news()
+    assert look(looker)["1"].state is state
+    assert engine.news() == []
+    looker.doubt("1")
+    look(looker)
+    assert engine.news() == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("known", "answer", "kept"),
+    [(EXITED, RUNNING, EXITED), (RUNNING, CREATED, RUNNING), (RUNNING, EXITED, EXITED), (RUNNING, RUNNING, RUNNING)],
+)
+def test_a_late_answer_does_not_take_a_newer_one_back(
+    engine: Engine, looker: Looker, known: ContainerState, answer: ContainerState, kept: ContainerState
+) -> None:
+    """Asked for before a look's and come after it; the container's life has one direction."""
+    engine.put("1", known, pid=1)
+    asked, free = threading.Event(), threading.Event()
+    got: list[Detail | None] = []
+
+    def slow(key: str) -> Detail | None:
+        asked.set()
+        assert free.wait(5)
+        return Detail(key, answer, pid=2)
+
+    looker._inspect = slow
+    asker = threading.Thread(target=lambda: got.append(looker.ask("1")))
+    asker.start()
+    assert asked.wait(5)
+    looker._inspect = engine.inspect
+    assert look(looker)["1"].state is known
+    free.set()
+    asker.join(5)
+    (told,) = got
+    assert told is not None
+    assert told == looker.known("1")
+    assert told.state is kept
+
+
+def test_one_that_someone_started_is_believed_when_asked_for_later(engine: Engine, looker: Looker) -> None:
+    """Only answers that overlap are in doubt."""
+    engine.put("1", EXITED, exit_code=0)
+    look(looker)
+    engine.put("1", RUNNING)
+    told = looker.ask("1")
+    assert told is not None
+    assert told.state is RUNNING
+
+
+@pytest.mark.parametrize(("state", "asked"), [(CREATED, ["1"]), (RUNNING, []), (EXITED, [])])
+def test_an_inspection_is_taken_from_memory_unless_it_may_have_started_since(
+    engine: Engine, looker: Looker, state: ContainerState, asked: list[str]
+) -> None:
+    """Of one created here, memory has nothing of its image."""
+    engine.put("1", state, stop_signal="SIGQUIT")
+    if state is CREATED:
+        looker.created("1")
+    else:
+        look(looker)
+    engine.news()
+    found = looker.inspected("1")
+    assert found is not None
+    assert found.stop_signal == "SIGQUIT"
+    assert engine.news() == asked
+    assert looker.inspected("2") is None
+
+
+def test_a_closed_looker_says_so(engine: Engine, looker: Looker) -> None:
+    """A look that a close overtakes fails as any other call does."""
+    engine.put("1", RUNNING)
+    engine.put("2", RUNNING)
+    looker.close()
+    with pytest.raises(RuntimeUnavailable, match="closed"):
+        looker.look(None)
+
+
 def test_several_are_inspected_side_by_side(engine: Engine, looker: Looker) -> None:
     """A slow inspection does not hold the others up: each waits here for all the others."""
     meeting = threading.Barrier(4, timeout=5)

@@ -16,7 +16,7 @@ from podsync.errors import Conflict, ImageFault, NotFound, RuntimeUnavailable
 from podsync.runtimes.base import Auth, ExecResult, LogOptions, PullProgress
 from podsync.runtimes.docker import images
 from podsync.runtimes.docker.adapter import DockerRuntime
-from podsync.runtimes.docker.connect import Api
+from podsync.runtimes.docker.client import Api
 
 Serve = Callable[[Callable[[socket.socket, bytes], None]], str]
 Play = Callable[..., DockerRuntime]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from podsync.errors import Conflict, ImageAbsent, NotFound, RuntimeFault, StartFault
+from podsync.errors import Conflict, ImageAbsent, NotFound, RuntimeFault, RuntimeUnavailable, StartFault
 from podsync.runtimes.base import ContainerState, Resources
 from podsync.runtimes.podman.adapter import PodmanRuntime
 from tests.libpod import BUSYBOX, POD, Libpod, box, connected, member
@@ -46,12 +46,10 @@ def test_a_pause_image_that_was_removed_is_loaded_again(runtime: PodmanRuntime, 
     assert len(libpod.asked("POST /images/load")) == 2
 
 
-@pytest.mark.parametrize("where", ["runtime", "spec"])
-def test_a_pause_image_of_ones_own_is_pulled(libpod: Libpod, where: str) -> None:
+def test_a_pause_image_of_ones_own_is_pulled(runtime: PodmanRuntime, libpod: Libpod) -> None:
     """It is looked up by its name; the built-in one is not loaded then."""
-    runtime = connected(libpod, pause_image="" if where == "spec" else "my/pause:1")
     libpod.pull = [b'{"error":"no such host"}']
-    spec = POD.sandbox(image="my/pause:1" if where == "spec" else "")
+    spec = POD.sandbox(image="my/pause:1")
     with pytest.raises(StartFault, match="no such host") as caught:
         runtime.create_sandbox(spec)
     assert caught.value.reason == "CreatePodSandboxError"
@@ -59,7 +57,6 @@ def test_a_pause_image_of_ones_own_is_pulled(libpod: Libpod, where: str) -> None
     runtime.create_sandbox(spec)
     assert libpod.bodies[-1]["image"] == "e" * 64
     assert libpod.asked("POST /images/load") == []
-    runtime.close()
 
 
 def test_starting_a_sandbox_gives_its_addresses(runtime: PodmanRuntime, libpod: Libpod) -> None:
@@ -109,13 +106,27 @@ def test_removing_a_sandbox_ends_it_while_its_containers_go(runtime: PodmanRunti
 
 
 def test_a_member_that_cannot_be_removed_is_told_of(runtime: PodmanRuntime, libpod: Libpod) -> None:
-    """The sandbox is tried all the same, and takes the member along where it can."""
+    """The sandbox is tried all the same, and takes the member along where it can; the first problem is told."""
     sandbox = box(runtime)
     container = member(runtime, sandbox)
+    libpod.refuse(f"DELETE /containers/{container}", 500, "disk on fire")
+    libpod.refuse(f"DELETE /containers/{sandbox}", 500, "so is this one")
+    with pytest.raises(RuntimeFault, match="disk on fire"):
+        runtime.remove_sandbox(sandbox, [container])
+    assert f"DELETE /containers/{sandbox}" in libpod.calls
     libpod.refuse(f"DELETE /containers/{container}", 500, "disk on fire")
     with pytest.raises(RuntimeFault, match="disk on fire"):
         runtime.remove_sandbox(sandbox, [container])
     assert libpod.containers == {}
+
+
+@pytest.mark.parametrize("members", [[], ["a"], ["a", "b"]])
+def test_nothing_is_removed_once_closed(runtime: PodmanRuntime, libpod: Libpod, members: list[str]) -> None:
+    """The runtime is unavailable, however many there are."""
+    runtime.close()
+    with pytest.raises(RuntimeUnavailable, match="closed"):
+        runtime.remove_sandbox("box", members)
+    assert libpod.calls == []
 
 
 # -- containers ------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 from podsync.errors import ConfigError, RuntimeUnavailable
 from podsync.runtimes.common.faults import Refusal
-from podsync.runtimes.podman.connect import Client, segment, socket_path
+from podsync.runtimes.podman.client import Client, segment, socket_path
 
 Serve = Callable[[Callable[[socket.socket, bytes], None]], str]
 

@@ -9,7 +9,7 @@ import pytest
 
 from podsync.runtimes.common.limits import EngineLimits, Limits
 from podsync.runtimes.podman import facts
-from podsync.runtimes.podman.connect import Client
+from podsync.runtimes.podman.client import Client
 from tests.libpod import Libpod
 
 LIMITS = """\

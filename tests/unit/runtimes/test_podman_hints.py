@@ -8,15 +8,17 @@ import threading
 from collections.abc import Callable, Iterator
 from queue import Queue
 from typing import NamedTuple
+from urllib.parse import parse_qs
 
 import pytest
 
 from podsync import labels
 from podsync.clock import ManualClock
-from podsync.runtimes.base import ContainerState, RuntimeHint
+from podsync.runtimes.base import ContainerState, ImageRecord, RuntimeHint
+from podsync.runtimes.common.images import UNHEARD, ImageCache
 from podsync.runtimes.common.looking import Looker
 from podsync.runtimes.common.records import Detail
-from podsync.runtimes.podman.connect import Client
+from podsync.runtimes.podman.client import Client
 from podsync.runtimes.podman.hints import HintFeed
 
 Serve = Callable[[Callable[[socket.socket, bytes], None]], str]
@@ -24,8 +26,14 @@ Serve = Callable[[Callable[[socket.socket, bytes], None]], str]
 
 def event(action: str, container: str, node: str = "me", uid: str = "u") -> bytes:
     """A line of the stream."""
-    attributes = {labels.NODE: node, labels.POD_UID: uid}
-    return json.dumps({"Action": action, "Actor": {"ID": container, "Attributes": attributes}}).encode() + b"\n"
+    actor = {"ID": container, "Attributes": {labels.NODE: node, labels.POD_UID: uid}}
+    return json.dumps({"Type": "container", "Action": action, "Actor": actor}).encode() + b"\n"
+
+
+def image_event(action: str) -> bytes:
+    """A line about an image, which is nobody's."""
+    actor = {"ID": "i", "Attributes": {"name": "localhost/x:1"}}
+    return json.dumps({"Type": "image", "Action": action, "Actor": actor}).encode() + b"\n"
 
 
 class World(NamedTuple):
@@ -37,6 +45,14 @@ class World(NamedTuple):
     requests: list[bytes]
     looker: Looker
     connections: list[int]
+    images: ImageCache
+    clock: ManualClock
+
+    def is_remembered(self) -> bool:
+        """Whether an image that is looked up now is known from memory long after."""
+        self.images.find("a", lambda: ImageRecord("1"))
+        self.clock.advance(10 * UNHEARD)
+        return self.images.find("a", lambda: None) is not None
 
 
 @pytest.fixture
@@ -55,8 +71,10 @@ def world(serve: Serve) -> Iterator[World]:
         connection.shutdown(socket.SHUT_RDWR)
 
     client = Client(serve(handle))
-    looker = Looker(ManualClock(), lambda uid: [], lambda key: Detail(key, ContainerState.RUNNING))
-    feed = HintFeed(client, "me", looker, lambda: connections.append(1))
+    clock = ManualClock()
+    images = ImageCache(clock)
+    looker = Looker(clock, lambda uid: [], lambda key: Detail(key, ContainerState.RUNNING))
+    feed = HintFeed(client, "me", looker, images, lambda: connections.append(1))
     stop = threading.Event()
 
     def listen() -> None:
@@ -67,7 +85,7 @@ def world(serve: Serve) -> Iterator[World]:
     thread = threading.Thread(target=listen)
     thread.start()
     assert heard.get(timeout=5) == RuntimeHint()
-    yield World(feed, engine, heard, requests, looker, connections)
+    yield World(feed, engine, heard, requests, looker, connections, images, clock)
     stop.set()
     engine.put(b"")
     engine.put(b"")
@@ -77,19 +95,52 @@ def world(serve: Serve) -> Iterator[World]:
     assert not thread.is_alive()
 
 
-def test_only_our_own_events_are_asked_for(world: World) -> None:
-    """And only those that a look would show."""
-    request = world.requests[0]
-    assert b"GET /v4.0.0/libpod/events?stream=true" in request
-    assert b"podsync.io%2Fnode%3Dme" in request
-    assert b"died" in request
-    assert b"start" not in request
+def test_only_events_that_matter_are_asked_for(world: World) -> None:
+    """Those that a look would show, and those after which a name may stand for another image."""
+    target = world.requests[0].split()[1].decode()
+    path, _, query = target.partition("?")
+    assert path == "/v4.0.0/libpod/events"
+    wanted = parse_qs(query)
+    assert wanted["stream"] == ["true"]
+    assert json.loads(wanted["filters"][0]) == {
+        "type": ["container", "image"],
+        "event": ["died", "remove", "build", "import", "loadfromarchive", "pull", "remove", "tag", "untag"],
+    }
 
 
 def test_the_engines_events(world: World) -> None:
-    """With pod and container; another node's, and what is no event, are of no interest."""
-    world.engine.put(event("died", "2", node="other") + b"garbage\n[]\n" + event("remove", "1"))
+    """With pod and container; another node's, and an image's, are of no interest."""
+    world.engine.put(event("died", "2", node="other") + image_event("remove") + b"\n" + event("remove", "1"))
     assert world.heard.get(timeout=5) == RuntimeHint(uid="u", container="1")
+
+
+def test_a_line_that_is_no_event_breaks_the_stream(world: World) -> None:
+    """What it told of is lost."""
+    world.engine.put(b"garbage\n" + event("died", "1"))
+    assert world.heard.get(timeout=5) == RuntimeHint(connected=False)
+    assert world.looker._away_since is not None
+
+
+@pytest.mark.parametrize("action", ["tag", "untag", "pull", "remove", "build", "import", "loadfromarchive"])
+def test_an_event_about_an_image_drops_what_is_remembered_of_any(world: World, action: str) -> None:
+    """A name may stand for another one."""
+    assert world.is_remembered()
+    world.engine.put(image_event(action) + event("died", "1"))
+    world.heard.get(timeout=5)
+    found = world.images.find("a", lambda: ImageRecord("2"))
+    assert found == ImageRecord("2")
+
+
+def test_images_are_remembered_for_long_only_while_events_are_heard(world: World) -> None:
+    """Not once the listener has ended; a new connection begins with nothing."""
+    assert world.is_remembered()
+    world.engine.put(b"")
+    assert world.heard.get(timeout=5) == RuntimeHint(connected=False)
+    assert world.heard.get(timeout=5) == RuntimeHint()
+    assert world.images.find("a", lambda: ImageRecord("2")) == ImageRecord("2")
+    world.feed.close()
+    assert world.heard.get(timeout=5) is None
+    assert not world.is_remembered()
 
 
 def test_the_kernels_word_comes_first_and_the_engines_no_more(world: World) -> None:
@@ -142,5 +193,5 @@ def test_every_listener_is_told(world: World) -> None:
     hint = next(second)
     while hint.container != "1":
         hint = next(second)
-    second.close()
+    second.close()  # type: ignore[attr-defined]
     assert len(world.feed._listeners) == 1

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from queue import Queue
 from typing import Any
 
 import pytest
 
-from podsync.errors import ImageFault, RuntimeFault, RuntimeUnavailable
+from podsync.errors import ImageAbsent, ImageFault, RuntimeFault, RuntimeUnavailable
 from podsync.runtimes.base import Auth, ContainerState, PullProgress
 from podsync.runtimes.podman.adapter import PodmanRuntime
 from tests.libpod import BUSYBOX, POD, Libpod, box, connected, member
@@ -61,9 +62,48 @@ def test_a_look_is_not_behind_the_kernel(runtime: PodmanRuntime, libpod: Libpod)
         return original(method, path, **more)
 
     libpod.call = call  # type: ignore[method-assign]
-    runtime._watch.alive = lambda key, pid=0: key != container  # type: ignore[method-assign]
+    runtime._watch.alive = lambda *asked: asked[0] != container  # type: ignore[method-assign]
     ((record,),) = [sandbox.containers for sandbox in runtime.list_sandboxes()]
     assert (record.state, record.exit_code, inspections) == (ContainerState.EXITED, 7, 3)
+
+
+@pytest.mark.parametrize("what", ["a look", "a removal"])
+def test_closing_ends_a_wait_for_the_engine(
+    runtime: PodmanRuntime, libpod: Libpod, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Which is behind the kernel, or still cleans up."""
+    monkeypatch.setattr("podsync.runtimes.podman.adapter._CATCH_UP", (10.0,))
+    monkeypatch.setattr("podsync.runtimes.podman.engine._FIRST_WAIT", 10.0)
+    container = member(runtime, box(runtime))
+    runtime.start_container(container)
+    runtime._watch.alive = lambda *_: False  # type: ignore[method-assign]
+    libpod.refuse(f"DELETE /containers/{container}", 500, "device or resource busy", times=9)
+    call = f"DELETE /containers/{container}" if what == "a removal" else f"GET /containers/{container}/json"
+    asked, failed = threading.Event(), Queue[Exception]()
+    original = libpod.call
+
+    def noting(method: str, path: str, **more: Any) -> Any:
+        try:
+            return original(method, path, **more)
+        finally:
+            if f"{method} {path}" == call:
+                asked.set()
+
+    libpod.call = noting  # type: ignore[method-assign]
+
+    def wait() -> None:
+        try:
+            runtime.remove_container(container) if what == "a removal" else runtime.list_sandboxes()
+        except RuntimeFault as fault:
+            failed.put(fault)
+
+    waiter = threading.Thread(target=wait, daemon=True)
+    waiter.start()
+    assert asked.wait(5)
+    runtime.close()
+    assert isinstance(failed.get(timeout=1), RuntimeFault)
+    waiter.join(1)
+    assert not waiter.is_alive()
 
 
 def test_an_engine_that_says_no_to_a_look_shows_no_empty_world(runtime: PodmanRuntime, libpod: Libpod) -> None:
@@ -122,6 +162,28 @@ def test_a_failed_pull(runtime: PodmanRuntime, libpod: Libpod, lines: list[bytes
     with pytest.raises(ImageFault, match=text) as caught:
         runtime.pull_image("new")
     assert caught.value.reason == reason
+
+
+def test_an_image_is_not_looked_up_for_every_container(runtime: PodmanRuntime, libpod: Libpod) -> None:
+    """A pull, a load, and a creation that finds its image gone, drop what is remembered."""
+    look_up = "GET /images/docker.io%2Flibrary%2Fbusybox%3Alatest/json"
+
+    def looked_up() -> int:
+        before = len(libpod.asked(look_up))
+        runtime.image("busybox")
+        runtime.image("busybox")
+        return len(libpod.asked(look_up)) - before
+
+    assert (looked_up(), looked_up()) == (1, 0)
+    libpod.pull = [b'{"id":"b"}']
+    libpod.images["docker.io/library/new:latest"] = {"Id": "d" * 64}
+    runtime.pull_image("new")
+    assert (looked_up(), looked_up()) == (1, 0)
+    sandbox = box(runtime)  # loads the pause image
+    assert (looked_up(), looked_up()) == (1, 0)
+    with pytest.raises(ImageAbsent):
+        runtime.create_container(sandbox, POD.container("busybox", image_id="0" * 64))
+    assert (looked_up(), looked_up()) == (1, 0)
 
 
 # -- the whole -------------------------------------------------------------------------

@@ -10,12 +10,14 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from queue import Queue
 
 import pytest
 
 from podsync.clock import ManualClock, SystemClock
 from podsync.errors import RuntimeUnavailable
 from podsync.runtimes.common.limits import engine_process
+from podsync.runtimes.common.wire import Closed
 from podsync.runtimes.podman.service import PrivateService, requested
 
 PROGRAM = """\
@@ -144,7 +146,8 @@ def test_a_killed_agents_service_is_taken_over(folder: Path) -> None:
 def test_a_service_nobody_of_us_started_is_left(folder: Path) -> None:
     """It has no mark of ours."""
     socket = folder / "p.sock"
-    process = subprocess.Popen([podman(folder), "system", "service", "--time", "0", f"unix://{socket}"])
+    own = {name: value for name, value in os.environ.items() if not name.startswith("CONTAINER_")}
+    process = subprocess.Popen([podman(folder), "system", "service", "--time", "0", f"unix://{socket}"], env=own)
     try:
         while not socket.exists():
             threading.Event().wait(0.01)
@@ -198,3 +201,28 @@ def test_which_endpoints_ask_for_a_service() -> None:
     assert requested("service:///run/x/p.sock") == Path("/run/x/p.sock")
     assert requested("unix:///run/x/p.sock") is None
     assert requested("") is None
+
+
+def test_closing_does_not_wait_for_one_that_does_not_come_up(folder: Path) -> None:
+    """It is ended, and who waited for it is told."""
+    extra = f"import time, pathlib; pathlib.Path({str(folder / 'begun')!r}).touch(); time.sleep(30)"
+    slow = PrivateService(podman(folder, extra), folder / "state/p.sock", SystemClock())
+    told: Queue[Exception] = Queue()
+
+    def start() -> None:
+        try:
+            slow.ensure()
+        except RuntimeUnavailable as error:
+            told.put(error)
+
+    starter = threading.Thread(target=start, daemon=True)
+    starter.start()
+    pause = threading.Event()
+    while not (folder / "begun").exists():
+        pause.wait(0.01)
+    closer = threading.Thread(target=slow.close, daemon=True)
+    closer.start()
+    closer.join(2)
+    assert not closer.is_alive()
+    assert isinstance(told.get(timeout=2), Closed)
+    assert slow._process is None

@@ -99,12 +99,12 @@ def test_a_good_file_is_not_overruled_by_the_store(folder: Path, root: Path) -> 
 
 
 def test_a_file_deleted_while_the_agent_was_down_ends_its_pod(folder: Path, root: Path) -> None:
-    """Held for the moment every removal is held, then gone, from the store too."""
+    """Nothing is said for the moment every removal is held; then it is gone, from the store too."""
     (folder / "a.yaml").write_text(manifest("a"))
     Agent(folder, root).pods()
     (folder / "a.yaml").unlink()
     agent = Agent(folder, root)
-    agent.pods()
+    assert agent.source.read() is None
     agent.clock.advance(HOLD)
     assert (agent.pods(), files(root)) == ({}, [])
 

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlencode
 
 from podsync.errors import ConfigError, Unsupported
 from podsync.runtimes.common.faults import Refusal
+from podsync.runtimes.common.shared import Shared
 from podsync.runtimes.common.wire import Closed, Stream, Streams
 from podsync.runtimes.docker import errors, records
 
@@ -82,19 +83,13 @@ class Api:
         self._streams = Streams(path)
         self._lock = threading.Lock()
         self._client: docker.APIClient | None = None
-        self._offer: Mapping[str, Any] | None = None
+        self._pool: Any = None
+        self._offer = Shared(self._ask_version)
 
     @property
     def offer(self) -> Mapping[str, Any]:
         """What the engine answered to ``GET /version``. Raises RuntimeUnavailable."""
-        self.check_open()
-        with self._lock:
-            if self._offer is None:
-                try:
-                    self._offer = self._connected().version(api_version=False)
-                except Exception as error:
-                    raise errors.translate(error, self.endpoint, ASK) from error
-            return self._offer
+        return self._offer.get()
 
     @property
     def version(self) -> tuple[int, int]:
@@ -103,8 +98,7 @@ class Api:
 
     def forget(self) -> None:
         """Settle the version anew at the next call."""
-        with self._lock:
-            self._offer = None
+        self._offer.forget()
 
     def call(
         self,
@@ -121,20 +115,22 @@ class Api:
         ``body`` goes as JSON, ``data`` as a tar archive. Raises Refusal when the engine says
         no, RuntimeUnavailable when it cannot be asked or does not answer within ``timeout`` seconds.
         """
-        prefix = self._prefix()
-        client = self._client
-        assert client is not None  # the prefix has connected it
-        headers = {"Content-Type": "application/x-tar"} if data is not None else None
+        target = self._target(path, query)
+        headers = {}
+        if body is not None:
+            data, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
+        elif data is not None:
+            headers = {"Content-Type": "application/x-tar"}
         try:
-            answer = client.request(
-                method, client.base_url + prefix + quote(path), params=query, json=body, data=data, headers=headers,
-                timeout=timeout,
-            )  # fmt: skip
+            # Not through the SDK's session: it would take as long again as the call itself.
+            answer = self._pool.urlopen(
+                method, target, body=data, headers=headers, timeout=timeout, retries=False, redirect=False
+            )
         except Exception as error:
             raise errors.translate(error, self.endpoint, timeout) from error
-        if answer.status_code >= HTTPStatus.BAD_REQUEST:
-            raise Refusal(answer.status_code, _message(answer.text))
-        if answer.status_code in {HTTPStatus.OK, HTTPStatus.CREATED}:
+        if answer.status >= HTTPStatus.BAD_REQUEST:
+            raise Refusal(answer.status, _message(answer.data.decode("utf-8", "replace")))
+        if answer.status in {HTTPStatus.OK, HTTPStatus.CREATED}:
             return _json(answer)
         return None
 
@@ -150,7 +146,7 @@ class Api:
         timeout: float = ASK,
     ) -> Stream:
         """A stream of its own connection. Raises as ``call`` does; ``timeout`` is for its beginning."""
-        target = self._prefix() + quote(path) + (f"?{urlencode(query)}" if query else "")
+        target = self._target(path, query)
         try:
             stream = self._streams.open(method, target, body=body, headers=headers, upgrade=upgrade, timeout=timeout)
             if stream.status < HTTPStatus.BAD_REQUEST:
@@ -178,34 +174,48 @@ class Api:
             raise Closed("this runtime has been closed")
 
     def close(self) -> None:
-        """End every stream and connection."""
+        """End every stream and the idle connections. Calls under way end by themselves."""
         self._streams.close()
+        self._offer.close()
         with self._lock:
             if self._client is not None:
                 self._client.close()
 
-    def _prefix(self) -> str:
-        """Path of the API version."""
+    def _target(self, path: str, query: Mapping[str, str] | None) -> str:
+        """What is asked for, in the API version settled on; that has connected the client, and so made the pool."""
         major, minor = self.version
-        return f"/v{major}.{minor}"
+        return f"/v{major}.{minor}{quote(path)}" + (f"?{urlencode(query)}" if query else "")
+
+    def _ask_version(self) -> Mapping[str, Any]:
+        """The engine's own word on itself."""
+        try:
+            found: Mapping[str, Any] = self._connected().version(api_version=False)
+        except Closed:
+            raise
+        except Exception as error:
+            raise errors.translate(error, self.endpoint, ASK) from error
+        return found
 
     def _connected(self) -> docker.APIClient:
-        """The SDK's client; the lock is held. It asks nothing: the version given here is never used."""
-        if self._client is None:
-            import docker
+        """The SDK's client. It asks nothing: the version given here is never used."""
+        import docker
 
-            client = docker.APIClient(
-                base_url=self.endpoint, version=".".join(map(str, OLDEST_API)), timeout=ASK, max_pool_size=_POOL
-            )
-            client.get_adapter(client.base_url).close()
-            client.mount("http+docker://", _one_pool(self.socket_path))
-            client.trust_env = False  # proxies and netrc mean nothing on a socket
-            self._client = client
-        return self._client
+        with self._lock:
+            self.check_open()
+            if self._client is None:
+                client = docker.APIClient(
+                    base_url=self.endpoint, version=".".join(map(str, OLDEST_API)), timeout=ASK, max_pool_size=_POOL
+                )
+                client.get_adapter(client.base_url).close()
+                adapter, self._pool = _one_pool(self.socket_path)
+                client.mount("http+docker://", adapter)
+                client.trust_env = False  # proxies and netrc mean nothing on a socket
+                self._client = client
+            return self._client
 
 
-def _one_pool(path: str) -> Any:
-    """The SDK's transport with one pool of connections for the whole engine.
+def _one_pool(path: str) -> tuple[Any, Any]:
+    """The SDK's transport with one pool of connections for the whole engine, and that pool.
 
     The SDK keeps a pool for each URL, so that a container's calls would hardly ever find an open one.
     """
@@ -240,15 +250,15 @@ def _one_pool(path: str) -> Any:
     pool = Pool("http+docker://localhost", path, ASK, maxsize=_POOL)
     adapter = OnePool(f"http+unix://{path}", ASK, max_pool_size=_POOL)
     adapter.pools["http+docker://localhost"] = pool  # so that closing the client closes it
-    return adapter
+    return adapter, pool
 
 
 def _json(answer: Any) -> Any:
     """An answer's JSON; None where it is empty or not JSON (a progress stream)."""
-    if not answer.content or "json" not in answer.headers.get("content-type", ""):
+    if not answer.data or "json" not in answer.headers.get("content-type", ""):
         return None
     try:
-        return answer.json()
+        return json.loads(answer.data)
     except ValueError:
         return None
 

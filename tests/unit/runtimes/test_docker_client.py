@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
@@ -17,7 +18,8 @@ import pytest
 from podsync.errors import ConfigError, RuntimeUnavailable, Unsupported
 from podsync.runtimes.common.faults import Refusal
 from podsync.runtimes.common.wire import Closed
-from podsync.runtimes.docker.connect import Api, negotiated, socket_path
+from podsync.runtimes.docker import client
+from podsync.runtimes.docker.client import Api, negotiated, socket_path
 
 Serve = Callable[[Callable[[socket.socket, bytes], None]], str]
 
@@ -156,7 +158,7 @@ def test_a_hung_engine_is_unavailable_in_time(serve: Serve, opened: list[Api]) -
 
 def test_an_engine_that_hangs_at_first_sight(serve: Serve, opened: list[Api], monkeypatch: pytest.MonkeyPatch) -> None:
     """It cannot even be asked for its version."""
-    monkeypatch.setattr(importlib.import_module("podsync.runtimes.docker.connect"), "ASK", 0.05)
+    monkeypatch.setattr(client, "ASK", 0.05)
     api = api_to(serve(lambda connection, request: None), opened)
     with pytest.raises(RuntimeUnavailable, match="did not answer within"):
         api.call("GET", "/x")
@@ -187,7 +189,7 @@ def test_a_socket_of_others(serve: Serve) -> None:
     Path(path).chmod(0o600)
     Path(path).parent.chmod(0o755)
     script = (
-        "import os, sys; from podsync.runtimes.docker.connect import Api\n"
+        "import os, sys; from podsync.runtimes.docker.client import Api\n"
         "import docker.transport; os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
         "api = Api(sys.argv[1])\n"
         "try: api.call('GET', '/x')\n"
@@ -214,21 +216,87 @@ def test_nothing_is_asked_once_closed(serve: Serve, opened: list[Api]) -> None:
 
 def test_an_engine_that_comes_back_is_talked_to_again(serve: Serve, opened: list[Api]) -> None:
     """A connection that the engine has closed meanwhile costs no call."""
+    hung_up = threading.Semaphore(0)
 
     def once(connection: socket.socket, request: bytes) -> None:
         reply(connection, 200, {"ApiVersion": "1.41"})
         connection.shutdown(socket.SHUT_RDWR)
+        hung_up.release()
 
     api = api_to(serve(once), opened)
+    assert api.version == (1, 41)
     for _ in range(3):
+        assert hung_up.acquire(timeout=5)
         assert api.call("GET", "/x") == {"ApiVersion": "1.41"}
 
 
+MANY = 16
+
+
+class Silent:
+    """An engine that takes every request and answers none."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.asked = threading.Event()
+
+    def __call__(self, connection: socket.socket, request: bytes) -> None:
+        """One request."""
+        self.requests += 1
+        self.asked.set()
+
+
+def at_once(api: Api, count: int) -> Queue[Exception]:
+    """Faults of so many calls begun at the same moment, as they come."""
+    faults: Queue[Exception] = Queue()
+    ready = threading.Barrier(count)
+
+    def call() -> None:
+        ready.wait(5)
+        try:
+            api.call("GET", "/x")
+        except RuntimeUnavailable as fault:
+            faults.put(fault)
+
+    for _ in range(count):
+        threading.Thread(target=call, daemon=True).start()
+    return faults
+
+
+def test_many_who_meet_a_hung_engine_wait_once(
+    serve: Serve, opened: list[Api], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them for the same answer, so for one limit of time, not one after another."""
+    monkeypatch.setattr(client, "ASK", 1.0)
+    engine = Silent()
+    faults = at_once(api_to(serve(engine), opened), MANY)
+    texts = {str(faults.get(timeout=5)) for _ in range(MANY)}
+    assert len(texts) == 1
+    assert "did not answer within 1 s" in texts.pop()
+    assert engine.requests == 1
+
+
+def test_closing_does_not_wait_for_a_hung_engine(
+    serve: Serve, opened: list[Api], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And lets go of those who wait for another's question."""
+    monkeypatch.setattr(client, "ASK", 5.0)
+    engine = Silent()
+    api = api_to(serve(engine), opened)
+    faults = at_once(api, MANY)
+    assert engine.asked.wait(2)
+    closer = threading.Thread(target=api.close, daemon=True)
+    closer.start()
+    closer.join(3)
+    assert not closer.is_alive()
+    assert {type(faults.get(timeout=4)) for _ in range(MANY - 1)} == {Closed}
+
+
 def test_importing_the_adapter_loads_no_sdk() -> None:
-    """Only the first call does; and connecting again finds the function, not the module of its name."""
+    """Only the first call does."""
     script = (
         "import sys, podsync.runtimes.docker as package\n"
-        "for _ in range(2): package.connect({'node': 'n', 'endpoint': 'unix:///x'}).close()\n"
+        "package.connect({'node': 'n', 'endpoint': 'unix:///x'}).close()\n"
         "print([name for name in ('docker', 'requests', 'urllib3') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -79,7 +79,7 @@ class Client:
         self.endpoint = f"{_SCHEME}{path}"
         self._streams = wire.Streams(path)
         self._api = PodmanClient(base_url=self.endpoint, version=API, max_pool_size=_POOL).api
-        _close_what_fails(self._api, path)
+        self._pool = _one_pool(self._api, path)
 
     def call(
         self,
@@ -93,17 +93,28 @@ class Client:
     ) -> Answer:
         """One call. ``body`` is sent as JSON, ``data`` as a tar archive.
 
-        Raises Refusal for an answer other than success, RuntimeUnavailable for none.
+        Raises Refusal for an answer other than success, RuntimeUnavailable for none, Closed after ``close``.
         """
-        more: dict[str, Any] = {}
+        from urllib3 import Timeout
+
+        self.check_open()
+        headers = {}
         if body is not None:
-            more = {"data": json.dumps(body).encode(), "headers": {"Content-Type": "application/json"}}
+            data, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
         elif data is not None:
-            more = {"data": data, "headers": {"Content-Type": "application/x-tar"}}
-        send = {"GET": self._api.get, "POST": self._api.post, "DELETE": self._api.delete}[method]
+            headers = {"Content-Type": "application/x-tar"}
         try:
-            response = send(path, params=params, timeout=(_CONNECT_TIMEOUT, timeout), **more)
-            answer = Answer(response.status_code, response.content)
+            # Not through the SDK's session: it would take longer than the call itself.
+            response = self._pool.urlopen(
+                method,
+                _target(path, params),
+                body=data,
+                headers=headers,
+                timeout=Timeout(connect=_CONNECT_TIMEOUT, read=timeout),
+                retries=False,
+                redirect=False,
+            )
+            answer = Answer(response.status, response.data)
         except Exception as error:
             raise translate(error, self.endpoint, timeout) from error
         if answer.status >= HTTPStatus.BAD_REQUEST:
@@ -122,9 +133,10 @@ class Client:
         timeout: float = LOOK_TIMEOUT,
     ) -> wire.Stream:
         """One call whose answer is read as it comes; ``timeout`` is for its beginning. Raises as ``call`` does."""
-        target = f"/v{API}/libpod{path}" + (f"?{urlencode(params)}" if params else "")
         try:
-            stream = self._streams.open(method, target, body=body, headers=headers, upgrade=upgrade, timeout=timeout)
+            stream = self._streams.open(
+                method, _target(path, params), body=body, headers=headers, upgrade=upgrade, timeout=timeout
+            )
             if stream.status < HTTPStatus.BAD_REQUEST:
                 return stream
             try:
@@ -135,14 +147,27 @@ class Client:
             raise translate(error, self.endpoint, timeout) from error
         raise Refusal(stream.status, message(content))
 
+    def check_open(self) -> None:
+        """Raises Closed after ``close``."""
+        if self._streams.closed:
+            raise wire.Closed("this runtime has been closed")
+
     def close(self) -> None:
         """End every stream and the pool's idle connections. Calls under way end by themselves."""
         self._streams.close()
         self._api.close()
 
 
-def _close_what_fails(api: Any, path: str) -> None:
-    """Have the SDK's pool close a socket that could not be connected; it leaves that to the garbage collector."""
+def _target(path: str, params: Params | None) -> str:
+    """What is asked for, in the API version spoken."""
+    return f"/v{API}/libpod{path}" + (f"?{urlencode(params)}" if params else "")
+
+
+def _one_pool(api: Any, path: str) -> Any:
+    """The SDK's pool of connections.
+
+    It is made to close a socket that could not be connected, which the SDK leaves to the garbage collector.
+    """
     from podman.api.uds import UDSConnection, UDSConnectionPool
 
     class Connection(UDSConnection):
@@ -159,4 +184,6 @@ def _close_what_fails(api: Any, path: str) -> None:
     class Pool(UDSConnectionPool):
         ConnectionCls = Connection
 
-    api.get_adapter("http://").poolmanager.pool_classes_by_scheme = {"http": Pool}
+    manager = api.get_adapter("http://").poolmanager
+    manager.pool_classes_by_scheme = {"http": Pool}
+    return manager.connection_from_host(quote(path, safe=""), scheme="http")

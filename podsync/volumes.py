@@ -11,6 +11,7 @@ import ctypes
 import errno
 import logging
 import os
+import re
 import shutil
 import stat
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,8 @@ OWNER_FILE = "owner"
 MESSAGE_BYTES = 4096
 RESOLV_CONF = ("/etc/resolv.conf", "/run/systemd/resolve/resolv.conf")
 
+_OCTAL = re.compile(rb"\\([0-7]{3})")
+"""How the kernel writes blanks and the like in its tables."""
 _MS_NOSUID, _MS_NODEV, _MNT_DETACH = 2, 4, 2
 
 
@@ -301,10 +304,10 @@ def _unmount(path: str) -> None:
 
 def _mounts_below(folder: Path) -> list[str]:
     """Mount points inside a folder, deepest first."""
-    prefix = f"{folder}/"
-    with Path("/proc/self/mountinfo").open() as table:
-        points = (line.split(" ", 5)[4].encode().decode("unicode_escape") for line in table)
-        return sorted((point for point in points if point.startswith(prefix)), reverse=True)
+    prefix = os.fsencode(f"{folder}/")
+    with Path("/proc/self/mountinfo").open("rb") as table:
+        points = [_OCTAL.sub(lambda m: bytes([int(m[1], 8)]), line.split(b" ", 5)[4]) for line in table]
+    return sorted((os.fsdecode(point) for point in points if point.startswith(prefix)), reverse=True)
 
 
 def _words(error: OSError) -> str:

@@ -148,7 +148,7 @@ class Agent:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
         self.engine.clean(self.node)
-        mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+        mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text(errors="replace").splitlines()]
         for mount in sorted((m for m in mounts if m.startswith(str(self.base))), reverse=True):
             subprocess.run(["umount", "-l", mount], check=False)
         shutil.rmtree(self.base, ignore_errors=True)

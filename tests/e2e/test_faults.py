@@ -191,7 +191,7 @@ def test_host_reboot(agent: Agent) -> None:
     agent.stop(signal.SIGKILL)
     for ident in agent.engine.ids(agent.node).values():
         agent.engine("kill", "--signal", "KILL", ident)
-    for line in Path("/proc/self/mounts").read_text().splitlines():
+    for line in Path("/proc/self/mounts").read_text(errors="replace").splitlines():
         if line.split()[1].startswith(str(agent.root)):
             subprocess.run(["umount", line.split()[1]], check=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,10 +94,10 @@ def test_memory_volume_is_a_bounded_tmpfs(tmp_path: Path, store: VolumeStore) ->
     path = _volume_path(tmp_path, made)
     space = os.statvfs(path)
     assert space.f_blocks * space.f_frsize == 1 << 20
-    mounts = [line for line in Path("/proc/self/mounts").read_text().splitlines() if str(path) in line]
+    mounts = [line for line in Path("/proc/self/mounts").read_text(errors="replace").splitlines() if str(path) in line]
     assert len(mounts) == 1
     store.remove(made.metadata.uid)
-    assert str(path) not in Path("/proc/self/mounts").read_text()
+    assert str(path) not in Path("/proc/self/mounts").read_text(errors="replace")
 
 
 @ROOT_ONLY
@@ -265,3 +266,18 @@ def test_full_disk_is_a_volume_fault(tmp_path: Path, store: VolumeStore) -> None
     with pytest.raises(VolumeFault, match="making the pod's folder"):
         store.prepare(made)
     (tmp_path / "pods").unlink()
+
+
+@ROOT_ONLY
+@pytest.mark.parametrize("name", ["a b", "tab\there", "back\\slash", "ümlaut", "line\nbreak", "\udcff"])
+def test_mount_points_with_odd_names(tmp_path: Path, store: VolumeStore, name: str) -> None:
+    """Whatever a mount point in the pod's folder is called, it is unmounted with the pod."""
+    made = _pod(Volume(name="data", empty_dir=EmptyDirVolumeSource()))
+    store.prepare(made)
+    point = _volume_path(tmp_path, made) / name
+    point.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", point], check=True)
+
+    store.remove(made.metadata.uid)
+
+    assert store.folders() == {}

@@ -28,7 +28,7 @@ test: $(VENV)/.dev check  ## Everything the tests need, and all tests on this di
 	@tools/with-engines.sh tools/test.sh $(BIN)
 
 test-unit: $(VENV)/.dev  ## Only what needs no engine
-	$(PYTEST) -n 2 tests/unit tests/simulation
+	$(PYTEST) -n 2 tests/unit tests/simulation tests/test_architecture.py
 
 test-engines: $(VENV)/.dev  ## Only what needs engines: contract and end-to-end tests
 	@tools/with-engines.sh $(PYTEST) -n 4 tests/contract tests/e2e
@@ -40,6 +40,7 @@ check: $(VENV)/.dev  ## Lint, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing/api.py
 	$(BIN)/lint-imports
 
 format: $(VENV)/.dev  ## Format and fix what can be fixed

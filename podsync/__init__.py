@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         RuntimeUnavailable,
         SourceError,
     )
-    from podsync.library import converge
+    from podsync.library import NotConverged, converge
     from podsync.manifest import load
     from podsync.models import Pod, PodKey, PodStatus
     from podsync.plan import Plan, PodPlan
@@ -51,6 +51,7 @@ __all__ = [
     "FieldError",
     "ManifestError",
     "NodeSettings",
+    "NotConverged",
     "Plan",
     "PluginError",
     "Pod",
@@ -79,6 +80,7 @@ _HOMES = {
     "FieldError": "podsync.errors",
     "ManifestError": "podsync.errors",
     "NodeSettings": "podsync.reconciler",
+    "NotConverged": "podsync.library",
     "Plan": "podsync.plan",
     "PluginError": "podsync.errors",
     "Pod": "podsync.models",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from podsync.runtimes.base import Runtime
     from podsync.sources.base import Refusal
 
-__all__ = ["Config", "Planned", "open_runtime", "plan", "run"]
+__all__ = ["Config", "Planned", "open_runtime", "open_sources", "plan", "run"]
 
 log = logging.getLogger(__name__)
 

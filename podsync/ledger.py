@@ -148,7 +148,7 @@ class Ledger:
         return self.entries.get(key) if key is not None else None
 
     def index(self, entry: Entry) -> None:
-        """Note the uids of an entry."""
+        """Note the uids of an entry. Former ones stay until it is dropped: looks at them may be under way."""
         if entry.pod is not None:
             self._keys[entry.pod.metadata.uid] = entry.key
         for sandbox in entry.actual.sandboxes:

@@ -120,14 +120,16 @@ def check_container(agent: Agent, pod: Json, name: str, want: Json) -> None:
     got = container_status(pod, name)
     ((state_name, state),) = (got.get("state") or {"waiting": {}}).items()
     last: Json = next(iter((got.get("lastState") or {}).values()), {})
+    # one that ends and comes back shows why in its state or, a moment later, in the last one
+    tellers = (state,) if want.get("state") == "terminated" else (state, last)
     for field, value in want.items():
         where = f"{name} {field} of {got}"
         if field == "state":
             _same(where, value, state_name)
         elif field in ("reason", "message"):
-            _matches(where, value, f"{state.get(field) or ''}", f"{last.get(field) or ''}")
+            _matches(where, value, *(str(told.get(field) or "") for told in tellers))
         elif field == "exitCode":
-            assert value in (state.get("exitCode"), last.get("exitCode")), where
+            assert value in [told.get("exitCode") for told in tellers], where
         elif field == "restartCount":
             _same(where, value, got.get("restartCount", 0))
         elif field == "minRestartCount":

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
-import platform
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podsync import labels, runtimes, sources
+from podsync import runtimes, sources
 from podsync.clock import Clock, SystemClock
 from podsync.desired import DesiredStore
 from podsync.errors import ConfigError, PodsyncError, SourceError
 from podsync.executor import Executor
-from podsync.host import host_address, node_settings
+from podsync.host import checked_node_name, default_node_name, host_address, node_settings
 from podsync.messages import Hinted, SourceFailed, SourceSpoke, Woken
 from podsync.models.base import format_time
 from podsync.observer import Observer
@@ -43,11 +42,6 @@ JOIN_SECONDS = 5.0
 """How long ``run`` waits at its end for calls under way."""
 RESTART_SECONDS = 1.0
 """How long a source or a stream of hints that broke in an unforeseen way rests before it is run again."""
-
-
-def default_node_name() -> str:
-    """The host's name in lower case, as the kubelet takes it."""
-    return platform.node().lower() or labels.DEFAULT_NODE
 
 
 class Agent:
@@ -81,7 +75,8 @@ class Agent:
         """
         self._clock = clock or SystemClock()
         given = None if isinstance(runtime, str) else runtime
-        self.node_name = node_name or (given.node if given is not None else default_node_name())
+        name = node_name or (given.node if given is not None else default_node_name())
+        self.node_name = checked_node_name(name)
         if given is not None and given.node != self.node_name:
             raise ConfigError(f"the runtime was made for the node {given.node}, not for {self.node_name}")
         virtual = root is None and given is not None and "virtual" in given.info().capabilities

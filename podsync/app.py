@@ -16,7 +16,7 @@ from podsync.clock import SystemClock
 from podsync.desired import DesiredStore
 from podsync.errors import ConfigError, SourceError
 from podsync.forecast import forecast
-from podsync.host import node_settings
+from podsync.host import checked_node_name, node_settings
 from podsync.observer import Observer
 from podsync.reconciler import Reconciler
 from podsync.state import Actual, Desired, grouped
@@ -52,6 +52,10 @@ class Config:
     """Seconds between two reads of a source; None for each source's own."""
     source_options: tuple[str, ...] = ()
     """``[N:]KEY=VALUE`` pairs for the sources; see ``podsync.sources``."""
+
+    def __post_init__(self) -> None:
+        """Raise ConfigError for a node name that is none."""
+        checked_node_name(self.node_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +151,11 @@ def _observe(runtime: Runtime, volumes: VolumeStore, desired: Desired) -> Actual
     """One look, with the pods' folders and which of the wanted images are not there."""
     folders = volumes.folders()
     at = SystemClock().now()
-    pods = grouped(Observer(runtime, volumes).look(), folders)
-    images = {c.image for pod in desired.pods.values() for c in (*pod.spec.init_containers, *pod.spec.containers)}
-    absent = frozenset(image for image in images if runtime.image(image) is None)
-    return Actual(at, pods, absent)
+    observer = Observer(runtime, volumes)
+    pods = grouped(observer.look(), folders)
+    specs = [pod.spec for pod in desired.pods.values()]
+    images = frozenset(c.image for spec in specs for c in (*spec.init_containers, *spec.containers))
+    return Actual(at, pods, images - observer.present(images))
 
 
 class _Collector:

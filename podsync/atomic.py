@@ -17,7 +17,8 @@ def write_whole(path: Path, text: str, mode: int) -> None:
     temporary = path.with_name(f".{path.name}.new")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        # a name from the file system need not be UTF-8: it is shown escaped
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
         temporary.rename(path)
     except OSError:

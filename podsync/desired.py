@@ -3,7 +3,8 @@
 Owned by the agent's thread; nothing here is locked. Unchanged pods keep their objects from
 one snapshot to the next, so that a steady state costs nothing further down.
 
-The same pod in two sources belongs to the one that comes first; the other's is refused.
+The same pod in two sources belongs to the one that comes first; the other's is refused. So is a
+pod with another one's uid: both would be one pod to the engine.
 What a source refuses with no version of it left to run is ``undecided``: if such a pod
 still runs from an earlier life of the agent, it stays.
 """
@@ -170,6 +171,7 @@ class DesiredStore:
     def _merge(self) -> bool:
         pods: dict[PodKey, Pod] = {}
         owners: dict[PodKey, str] = {}
+        uids: dict[str, PodKey] = {}
         refusals: list[Refusal] = []
         tentative: set[PodKey] = set()
         complete = True
@@ -177,9 +179,16 @@ class DesiredStore:
             refusals += said.refusals
             complete &= said.revision >= 0
             for key, pod in said.pods.items():
-                first = owners.setdefault(key, name)
-                if first == name:
-                    pods[key] = pod
+                first = owners.get(key, name)
+                holder = uids.get(pod.uid, key)
+                if first == name and holder != key:
+                    message = (
+                        f'Duplicate value: "{pod.uid}": the source {owners[holder]} gives it to pod {holder}, '
+                        "which comes first"
+                    )
+                    refusals.append(_refusal(name, key, message, "metadata.uid"))
+                elif first == name:
+                    pods[key], owners[key], uids[pod.uid] = pod, name, key
                     if not complete:
                         tentative.add(key)
                 else:
@@ -196,5 +205,5 @@ class DesiredStore:
         return True
 
 
-def _refusal(source: str, key: PodKey, message: str) -> Refusal:
-    return Refusal(source, (FieldError("metadata.name", message, file=source),), key)
+def _refusal(source: str, key: PodKey, message: str, path: str = "metadata.name") -> Refusal:
+    return Refusal(source, (FieldError(path, message, file=source),), key)

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import platform
+import re
 import socket
 from pathlib import Path
 
+from podsync import labels
+from podsync.errors import ConfigError
+from podsync.manifest.validate.names import dns_subdomain
 from podsync.reconciler import NodeSettings
 
-__all__ = ["host_address", "memory_bytes", "node_settings"]
+__all__ = ["checked_node_name", "default_node_name", "host_address", "memory_bytes", "node_settings"]
+
+_LONGEST_NAME = 253  # of a DNS subdomain
+
+
+def default_node_name() -> str:
+    """The host's name made fit for a node's: in lower case, as the kubelet takes it, other characters as dashes."""
+    parts = (re.sub("[^a-z0-9]", "-", part).strip("-") for part in platform.node().lower().split("."))
+    return ".".join(part for part in parts if part)[:_LONGEST_NAME].rstrip("-.") or labels.DEFAULT_NODE
+
+
+def checked_node_name(name: str) -> str:
+    """The name itself. Raises ConfigError unless it is a DNS subdomain, as the name of a Kubernetes Node."""
+    for complaint in dns_subdomain(name):
+        raise ConfigError(f"the node name {name!r} cannot be used (--node-name): {complaint}")
+    return name
 
 
 def node_settings(node_name: str, root: str, pause_image: str = "") -> NodeSettings:

@@ -19,6 +19,7 @@ __all__ = [
     "IMAGE",
     "IMAGE_ID",
     "KIND",
+    "MOST",
     "NODE",
     "POD_NAME",
     "POD_NAMESPACE",
@@ -69,21 +70,28 @@ TERMINATION_MESSAGE_FILE = "podsync.io/termination-message-file"
 """Host path of the file mounted at terminationMessagePath."""
 TERMINATION_MESSAGE_POLICY = "podsync.io/termination-message-policy"
 
+MOST = 2**31 - 1
+"""The largest number a label is believed: what fits the int32 of ``restartCount``, and 68 years of seconds."""
+# beyond them no object was made, and the sums that are done with a moment leave the calendar
+_YEARS = range(1970, 9000)
+
 
 def integer(labels: Mapping[str, str], key: str, default: int = 0) -> int:
-    """The label as a whole number, or ``default`` when absent or not one."""
+    """The label as a whole number from 0 to ``MOST``, or ``default`` when absent or not one."""
     try:
-        return int(labels[key])
+        value = int(labels[key])
     except (KeyError, ValueError):
         return default
+    return value if 0 <= value <= MOST else default
 
 
 def number(labels: Mapping[str, str], key: str) -> float | None:
-    """The label as a number of seconds; None when absent or not one."""
+    """The label as a number of seconds from 0 to ``MOST``; None when absent or not one."""
     try:
-        return float(labels[key])
+        value = float(labels[key])
     except (KeyError, ValueError):
         return None
+    return value if 0 <= value <= MOST else None  # NaN is not between either
 
 
 def format_time(moment: datetime) -> str:
@@ -92,10 +100,15 @@ def format_time(moment: datetime) -> str:
 
 
 def parse_time(text: str | None) -> datetime | None:
-    """The moment a label names; None when absent or unreadable."""
+    """The moment a label names, in UTC; None when absent, unreadable or none at which anything was made.
+
+    A time without an offset is taken for UTC.
+    """
     if not text:
         return None
     try:
-        return datetime.fromisoformat(text)
-    except ValueError:
+        moment = datetime.fromisoformat(text)
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
+    return moment if moment.year in _YEARS else None

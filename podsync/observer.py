@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from podsync import labels
-from podsync.errors import RuntimeFault, RuntimeUnavailable
+from podsync.errors import ImageFault, RuntimeFault, RuntimeUnavailable
 from podsync.runtimes.base import ContainerRecord, ContainerState, LogOptions, Runtime, SandboxRecord
 
 if TYPE_CHECKING:
@@ -47,7 +47,13 @@ class Observer:
 
     def present(self, images: Iterable[str]) -> frozenset[str]:
         """Those of the named images that the engine's store has. Raises RuntimeUnavailable."""
-        return frozenset(image for image in images if self._runtime.image(image) is not None)
+        return frozenset(image for image in images if self._has(image))
+
+    def _has(self, image: str) -> bool:
+        try:
+            return self._runtime.image(image) is not None
+        except ImageFault:
+            return False  # not a name at all: the attempt to use it will say so
 
     def _with_messages(self, sandbox: SandboxRecord) -> SandboxRecord:
         if all(c.state is not ContainerState.EXITED for c in sandbox.containers):

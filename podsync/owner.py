@@ -254,13 +254,35 @@ class Owner:
                 self._ledger.actual[key] = self._ledger.entries[key].actual
         if not ready:
             return
-        plan = self._parts.reconciler.sync(
-            self._desired,
-            Actual(wall, self._ledger.actual, self._pulls.absent),
-            only={entry.key for entry in ready},
-        )
+        plans = self._plans(ready, now, wall)
         for entry in sorted(ready, key=lambda e: e.key):
-            self._start(entry, plan.pods.get(entry.key), wall)
+            if not entry.hold_until:
+                self._start(entry, plans.get(entry.key), wall)
+
+    def _plans(self, ready: Sequence[Entry], now: float, wall: datetime) -> Mapping[PodKey, PodPlan]:
+        """Plan those pods; one that cannot be planned is held and takes no other with it."""
+        actual = Actual(wall, self._ledger.actual, self._pulls.absent)
+        sync = self._parts.reconciler.sync
+        try:
+            return sync(self._desired, actual, only={entry.key for entry in ready}).pods
+        except Exception as error:  # noqa: BLE001 - planned one by one, told and counted below
+            if len(ready) == 1:
+                self._hold(ready[0], now, error)
+                return {}
+        plans: dict[PodKey, PodPlan] = {}
+        for entry in ready:
+            try:
+                plans |= sync(self._desired, actual, only={entry.key}).pods
+            except Exception as error:  # noqa: BLE001 - told and counted, and the pod held
+                self._hold(entry, now, error)
+        return plans
+
+    def _hold(self, entry: Entry, now: float, error: Exception) -> None:
+        """Keep a pod as it is after a mistake of our own, and try again later."""
+        log.error("%s: planning failed, it is left as it is", entry.key, exc_info=error, extra={"pod": str(entry.key)})
+        self._parts.publisher.count_unexpected()
+        entry.setbacks += 1
+        entry.hold_until = now + batches.RETRY.after(entry.setbacks)
 
     def _wake(self, now: float, wall: datetime) -> None:
         for entry in self._ledger.entries.values():
@@ -318,7 +340,14 @@ class Owner:
         if not entry.changed:
             return False
         entry.changed = False
-        if not publisher.report(entry, self._parts.clock.now()):
+        try:
+            reported = publisher.report(entry, self._parts.clock.now())
+        except Exception:
+            # the status last told stands; the pod itself is kept all the same
+            log.exception("%s: its status cannot be told", key, extra={"pod": str(key)})
+            publisher.count_unexpected()
+            return False
+        if not reported:
             return statuses.pop(key, None) is not None
         if entry.status is not None:
             statuses[key] = entry.status

@@ -43,6 +43,9 @@ class Files(Protocol):
     def write(self, name: str, text: str, mode: int = 0o644) -> bool:
         """Replace a file as a whole unless it has this text. Raises OSError."""
 
+    def missing(self) -> frozenset[str]:
+        """Files that were written and have been removed by somebody else."""
+
 
 class Publisher:
     """Collects statuses, events and problems, and writes them when they changed. One thread owns it."""
@@ -168,6 +171,9 @@ class Publisher:
         """The engine has been seen: what an earlier agent published is replaced, even by nothing."""
         if not self._seen:
             self._seen = self._dirty[STATUS] = True
+        if self._files is not None:
+            for name in self._files.missing():
+                self._dirty[name] = True
 
     def dropped(self, key: PodKey) -> None:
         """Nothing is left of that pod."""

@@ -63,14 +63,17 @@ class RootStore:
         try:
             self.path.mkdir(mode=0o755, parents=True, exist_ok=True)
             self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
             raise ConfigError(
                 f"the root directory {self.path} cannot be used: {error.strerror}; choose another with --root"
             ) from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # the file may be removed behind our back, the folder with our pods in it not so easily
+            fcntl.flock(self._folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            os.close(self._lock)
+            self.close()
             pid = agent_pid(root) or "unknown"
             raise ConfigError(
                 f"another podsync agent (pid {pid}) uses the root directory {self.path}; "
@@ -85,16 +88,21 @@ class RootStore:
 
     def write(self, name: str, text: str, mode: int = 0o644) -> bool:
         """Replace a file as a whole unless it has this text already; true if written. Raises OSError."""
-        if self._written.get(name) == text:
+        if self._written.get(name) == text and (self.path / name).exists():
             return False
         write_whole(self.path / name, text, mode)
         self._written[name] = text
         return True
 
+    def missing(self) -> frozenset[str]:
+        """Files that were written and have been removed by somebody else."""
+        return frozenset(name for name in self._written if not (self.path / name).exists())
+
     def close(self) -> None:
         """Give the lock back."""
-        with contextlib.suppress(OSError):
-            os.close(self._lock)
+        for descriptor in (self._lock, self._folder):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
 
 
 def agent_pid(root: str) -> int | None:
@@ -124,8 +132,8 @@ def read_json(root: str, name: str) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}; remove it, and a running agent writes it anew") from error
 
 
 def remembered_pods(root: str) -> dict[str, Pod]:

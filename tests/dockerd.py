@@ -14,8 +14,9 @@ from podsync.runtimes.docker.adapter import DockerRuntime
 from podsync.runtimes.docker.client import Api
 
 PAUSE = pause.image("amd64").reference
-BOX_LABELS = {keys.NODE: "n", keys.CONTAINER_NAME: "POD", keys.POD_UID: "u", keys.ATTEMPT: "0"}
-LABELS = {keys.NODE: "n", keys.CONTAINER_NAME: "c", keys.POD_UID: "u"}
+_POD = {keys.NODE: "n", keys.POD_UID: "u", keys.POD_NAMESPACE: "default", keys.POD_NAME: "p"}
+BOX_LABELS = {**_POD, keys.CONTAINER_NAME: "POD", keys.ATTEMPT: "0"}
+LABELS = {**_POD, keys.CONTAINER_NAME: "c"}
 Answer = Any
 
 

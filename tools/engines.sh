@@ -25,6 +25,8 @@ set -u
 export PATH=$PATH:/usr/sbin:/sbin LC_ALL=C DEBIAN_FRONTEND=noninteractive
 # after `eval "$(new-engines.sh up)"` in the same shell: this machine's own binaries and storage again
 [ -z "${NEW_ENGINES_BIN:-}" ] || { PATH=:$PATH:; PATH=${PATH//":$NEW_ENGINES_BIN:"/:}; PATH=${PATH#:}; PATH=${PATH%:}; unset CONTAINERS_STORAGE_CONF; }
+# after `eval "$(engines.sh up)"`: with these set podman would be a client of that service, which can do less
+unset CONTAINER_HOST CONTAINER_CONNECTION
 ENGINES=${ENGINES:-docker podman}
 S=${ENGINES_STATE:-/run/test-engines}
 DSOCK=${ENGINES_DOCKER_SOCK:-/var/run/docker.sock}; DDATA=${ENGINES_DOCKER_DATA:-$S/docker}; DNET=${ENGINES_DOCKER_NET:-172.31.250.1/24}

@@ -51,10 +51,12 @@ def version(verbose: bool, output: str, runtime: str | None, root: str | None) -
         return
     found = about["runtime"]
     click.echo(f"python {about['python']}")
-    click.echo(f"{found['name']} {found['version']} (API {found['api']}) at {found['endpoint']}")
+    from podsync.render import printable
+
+    click.echo(printable(f"{found['name']} {found['version']} (API {found['api']}) at {found['endpoint']}"))
     click.echo(f"capabilities: {' '.join(found['capabilities']) or 'none'}")
     for note in about["notes"]:
-        click.echo(f"note: {note}")
+        click.echo(printable(f"note: {note}"))
 
 
 @click.command(short_help="Print a completion script for a shell.")

@@ -22,6 +22,7 @@ __all__ = [
     "pod_names",
     "read_events",
     "read_pods",
+    "read_report",
     "root_of",
     "root_option",
     "status_of",
@@ -55,14 +56,33 @@ class Unreported(click.ClickException):
         )
 
 
+class ReportMissing(Unreported):
+    """An agent runs, but its report is not there."""
+
+    def __init__(self, root: str, pid: int) -> None:
+        """``pid`` is the agent's."""
+        click.ClickException.__init__(self, _absent(root, "status.json", pid))
+
+
+def _absent(root: str, name: str, pid: int) -> str:
+    return (
+        f"a podsync agent (pid {pid}) runs on {root}, but its {name} is not there: "
+        "not written yet, or removed; the agent writes it anew"
+    )
+
+
 def warn(text: str) -> None:
     """Tell a person about something that is not as it should be; on stderr."""
-    click.echo(f"{click.style('warning:', fg='yellow')} {text}", err=True)
+    from podsync.render.printable import printable
+
+    click.echo(f"{click.style('warning:', fg='yellow')} {printable(text)}", err=True)
 
 
 def notice(text: str) -> None:
     """Tell a person something in passing; on stderr."""
-    click.echo(text, err=True)
+    from podsync.render.printable import printable
+
+    click.echo(printable(text), err=True)
 
 
 def root_option(command: Command) -> Command:
@@ -97,22 +117,75 @@ def namespace_options(*, everywhere: bool = False) -> Callable[[Command], Comman
 
 
 def read_pods(root: str, *, quiet: bool = False) -> list[Pod]:
-    """Every pod the agent last reported. Warns when the report may be stale. Raises Unreported."""
-    from podsync.store import STATUS, agent_pid, read_json
+    """Every pod the agent last reported. Warns when the report may be stale.
 
-    document = read_json(root, STATUS)
+    Raises Unreported, and ConfigError for a file that holds no such report.
+    """
+    from podsync.store import STATUS, agent_pid
+
+    document, pid = read_report(root, STATUS), agent_pid(root)
     if document is None:
-        raise Unreported(root)
-    if not quiet and agent_pid(root) is None:
+        raise Unreported(root) if pid is None else ReportMissing(root, pid)
+    if not quiet and pid is None:
         warn(f"no podsync agent runs on {root}: this is its last report")
     return list(document.get("items") or ())
 
 
+# where a list of objects, or an object, must stand when anything does
+_OBJECTS = ("metadata", "spec", "status", "involvedObject", "source", "runtime")
+_LISTS = ("containers", "initContainers", "containerStatuses", "initContainerStatuses", "conditions", "volumes")
+
+
+def read_report(root: str, name: str) -> dict[str, Any] | None:
+    """One of the agent's files, its shape checked as far as commands rely on it; None when it is not there.
+
+    Raises ConfigError.
+    """
+    from podsync.errors import ConfigError
+    from podsync.store import read_json
+
+    document = read_json(root, name)
+    if document is None or (isinstance(document, dict) and _is_report(document)):
+        return document
+    raise ConfigError(
+        f"{root}/{name} is not what a podsync agent writes; remove it, and a running agent writes it anew"
+    )
+
+
+def _is_report(document: Mapping[str, Any]) -> bool:
+    lists = [document.get("problems"), *(refusal.get("errors") for refusal in _objects(document, "refusals"))]
+    return (
+        all(_are_objects(document.get(field)) for field in ("items", "refusals"))
+        and all(value is None or isinstance(value, list) for value in lists)
+        and all(_is_shaped(item) for item in (document, *_objects(document, "items")))
+    )
+
+
+def _objects(document: Mapping[str, Any], field: str) -> list[Mapping[str, Any]]:
+    found = document.get(field)
+    return found if isinstance(found, list) and _are_objects(found) else []
+
+
+def _is_shaped(item: Mapping[str, Any]) -> bool:
+    parts = [item.get(field) for field in _OBJECTS]
+    return all(
+        part is None or (isinstance(part, dict) and all(_are_objects(part.get(field)) for field in _LISTS))
+        for part in parts
+    )
+
+
+def _are_objects(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(item, dict) for item in value))
+
+
 def tell_problems(root: str) -> None:
     """Warn of what the agent says is wrong with itself, and of manifests it refuses."""
-    from podsync.store import AGENT, read_json
+    from podsync.store import AGENT, agent_pid
 
-    agent = read_json(root, AGENT) or {}
+    agent, pid = read_report(root, AGENT), agent_pid(root)
+    if agent is None and pid is not None:
+        warn(_absent(root, AGENT, pid))
+    agent = agent or {}
     for problem in agent.get("problems") or ():
         warn(problem)
     for refusal in agent.get("refusals") or ():
@@ -123,10 +196,10 @@ def tell_problems(root: str) -> None:
 
 
 def read_events(root: str) -> list[Mapping[str, Any]]:
-    """Every event the agent has written down, the newest last."""
-    from podsync.store import EVENTS, read_json
+    """Every event the agent has written down, the newest last. Raises ConfigError."""
+    from podsync.store import EVENTS
 
-    document = read_json(root, EVENTS)
+    document = read_report(root, EVENTS)
     return list((document or {}).get("items") or ())
 
 
@@ -171,8 +244,8 @@ def _check_kind(kind: str) -> None:
 def containers_of(pod: Pod) -> list[tuple[str, bool]]:
     """(name, is it an init container) of every container, regular ones first."""
     spec = pod.get("spec") or {}
-    regular = [(c["name"], False) for c in spec.get("containers") or ()]
-    return regular + [(c["name"], True) for c in spec.get("initContainers") or ()]
+    regular = [(str(c.get("name")), False) for c in spec.get("containers") or ()]
+    return regular + [(str(c.get("name")), True) for c in spec.get("initContainers") or ()]
 
 
 def choose_container(pod: Pod, wanted: str | None) -> str:

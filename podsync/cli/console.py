@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import click
 
 from podsync.cli.common import Settings
+from podsync.render.printable import printable
 
 __all__ = ["Console", "JsonFormatter", "TextFormatter", "set_up"]
 
@@ -40,7 +41,7 @@ def _trace(error: BaseException) -> str:
 
 
 class TextFormatter(logging.Formatter):
-    """``TIME LEVEL message key=value …``; one line a record unless tracebacks are wanted."""
+    """``TIME LEVEL message key=value …``; one line a record unless tracebacks are wanted, and ``printable``."""
 
     def __init__(self, *, debug: bool = False, colour: bool = False) -> None:
         """``debug`` adds tracebacks."""
@@ -53,18 +54,20 @@ class TextFormatter(logging.Formatter):
         if self._colour and record.levelno in _COLOURS:
             level = click.style(level, fg=_COLOURS[record.levelno])
         message = record.getMessage()
-        parts = [f"{_moment(record)} {level} {message}"]
+        parts = [f"{_moment(record)} {level} {printable(message)}"]
         for key, value in _extras(record).items():
             # the pod leads most messages that name it
             if value in (None, "") or (key == "pod" and message.startswith(str(value))):
                 continue
             text = str(value)
-            parts.append(f"{key}={json.dumps(text, ensure_ascii=False) if ' ' in text or '=' in text else text}")
+            quoted = json.dumps(text, ensure_ascii=False) if " " in text or "=" in text else text
+            parts.append(f"{key}={printable(quoted)}")
         error = _error(record)
         if error is not None:
-            parts.append(f"error={json.dumps(f'{type(error).__name__}: {error}', ensure_ascii=False)}")
+            text = json.dumps(f"{type(error).__name__}: {error}", ensure_ascii=False)
+            parts.append(f"error={printable(text)}")
         line = " ".join(parts)
-        return f"{line}\n{_trace(error)}" if error is not None and self._debug else line
+        return line + printable(f"\n{_trace(error)}", indent="  ") if error is not None and self._debug else line
 
 
 class JsonFormatter(logging.Formatter):
@@ -110,6 +113,7 @@ class Console(logging.Handler):
 
     def update(self, status: str) -> None:
         """Show another status line; nothing unless the stream is a terminal."""
+        status = printable(status)
         if not self._live or status == self._status:
             return
         self.acquire()

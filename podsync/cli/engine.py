@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from podsync.cli.common import root_of
+from podsync.cli.common import read_report, root_of
 
 if TYPE_CHECKING:
     from podsync.runtimes.base import Runtime
@@ -30,14 +30,14 @@ def runtime_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def runtime_of(root: str | None, runtime: str | None) -> Iterator[Runtime]:
     """The engine of the agent that owns the root; closed at the end.
 
-    Raises RuntimeUnavailable, PluginError.
+    Raises RuntimeUnavailable, PluginError, ConfigError.
     """
     from podsync import app
     from podsync.cli.console import set_up
-    from podsync.store import AGENT, read_json
+    from podsync.store import AGENT
 
     where = root_of(root)
-    agent = read_json(where, AGENT) or {}
+    agent = read_report(where, AGENT) or {}
     settings: dict[str, Any] = {"root": where}
     if agent.get("node"):
         settings["node_name"] = agent["node"]

@@ -97,6 +97,9 @@ def _converse(session: ExecSession, *, with_stdin: bool) -> int:
 
 def _feed(session: ExecSession) -> None:
     """Send standard input until it ends or the command no longer listens."""
+    if sys.stdin is None:  # closed before we began
+        session.close_stdin()
+        return
     descriptor = sys.stdin.fileno()
     with contextlib.suppress(OSError):
         while data := os.read(descriptor, CHUNK):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -19,6 +21,7 @@ USAGE = 64
 INTERNAL = 70
 """Exit code of a fault of podsync's own (``EX_SOFTWARE``)."""
 INTERRUPTED = 130
+_UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE})
 
 # name -> (module, attribute, what --help says): a command's module loads when it is used
 _COMMANDS = {
@@ -101,10 +104,18 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     words = list(sys.argv[1:] if args is None else args)
     debug = "--debug" in words or bool(os.environ.get("PODSYNC_DEBUG"))
     try:
-        sys.exit(_call(words))
+        code = _call(words)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        sys.exit(code)
     except Exception as error:
         from podsync.errors import PodsyncError
 
+        # without a file's name: it was not opening one that failed
+        if isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE:
+            _drop_output()
+            _say(f"output cannot be written: {error.strerror}")
+            sys.exit(PodsyncError.exit_code)
         if debug:
             raise
         if isinstance(error, PodsyncError):
@@ -129,5 +140,16 @@ def _call(words: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _drop_output() -> None:
+    """Let go of what standard output still holds, or Python's end would try to write it again."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+
+
 def _say(text: str) -> None:
-    click.echo(f"{click.style('error:', fg='red')} {text}", err=True, color=_colour())
+    from podsync.render.printable import printable
+
+    shown = printable(text, indent="  ")
+    click.echo(f"{click.style('error:', fg='red')} {shown}", err=True, color=_colour())

@@ -145,14 +145,14 @@ def plan(*, output: str, detailed_exitcode: bool, to_rest: bool, **options: Any)
     """
     from podsync import app
     from podsync.cli.console import set_up
-    from podsync.render import plan_document, plan_text
+    from podsync.render import plan_document, plan_text, printable
 
     set_up("text", "warning")
     planned = app.plan(config_of(**options), to_rest=to_rest)
     document = plan_document(planned.plan)
     problems = _problems(planned)
     for problem in problems:
-        click.echo(problem, err=True)
+        click.echo(printable(problem), err=True)
     if output == "json":
         dump({**document, "problems": problems}, "json")
     else:

@@ -74,7 +74,8 @@ def _contents(targets: Iterable[str]) -> Iterator[tuple[str, bytes | FieldError]
 
     for target in targets:
         if target == "-":
-            yield "<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1)
+            closed = FieldError("", "cannot be read: it is closed", file="<stdin>")
+            yield "<stdin>", closed if sys.stdin is None else sys.stdin.buffer.read(MAX_BYTES + 1)
             continue
         path = Path(target)
         try:

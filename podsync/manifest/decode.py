@@ -27,6 +27,9 @@ _M = TypeVar("_M", bound=Model)
 _Decode = Callable[[Any, list["_Problem"]], Any]
 
 _SUGGESTED: Final = 50  # a document with more problems than this gets no further guesses at names
+_MOST_WARNINGS: Final = 1000  # a document with more problems than this gets no further warnings
+_ENOUGH: Final = 2000  # with more problems than this there are many errors: the rest of a list or map is not read
+_MOST_ITEMS: Final = 10_000  # of a list inside an object
 _SHOWN: Final = 64  # characters of a key or value that a message repeats
 _INT32: Final = (-(2**31), 2**31 - 1)
 _INT64: Final = (-(2**63), 2**63 - 1)
@@ -163,6 +166,9 @@ def _list_decoder(one: _Decode, nothing: Any) -> _Decode:
         if not isinstance(raw, list):
             problems.append(_wrong("a list", raw))
             return ()
+        if len(raw) > _MOST_ITEMS:
+            problems.append(_Problem(f"Too many: {len(raw)}: must have at most {_MOST_ITEMS} items"))
+            return ()
         made = []
         count = len(problems)
         for element in raw:
@@ -170,6 +176,8 @@ def _list_decoder(one: _Decode, nothing: Any) -> _Decode:
             if len(problems) != count:
                 _place(problems, count, f"[{len(made) - 1}]")
                 count = len(problems)
+                if count > _ENOUGH:
+                    break
         return tuple(made)
 
     return decode_list
@@ -189,6 +197,8 @@ def _map_decoder(one: _Decode, nothing: Any) -> _Decode:
                 made[key] = one(element, problems) if element is not None else _zero(one, nothing)
             if len(problems) > before:
                 _place(problems, before, f"[{shown(str(key))}]")
+                if len(problems) > _ENOUGH:
+                    break
         return FrozenMap(made)
 
     return decode_map
@@ -203,7 +213,7 @@ def _unknown(key: Any, model: type[Model], known: Mapping[str, Any], problems: l
     if not isinstance(key, str):
         problems.append(_Problem("Invalid value: a key must be a string", shown(str(key))))
         return
-    if model.KIND and key in _HEADER:
+    if len(problems) >= _MOST_WARNINGS or (model.KIND and key in _HEADER):
         return
     nearest = _nearest(key, known) if len(problems) < _SUGGESTED else None
     hint = f'did you mean "{nearest}"?' if nearest else f"{model.__name__} has no such field"

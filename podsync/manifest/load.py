@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -16,7 +17,7 @@ from podsync.errors import FieldError, ManifestError
 from podsync.manifest.decode import decode_config_map, decode_pod, decode_secret
 from podsync.manifest.lines import Place, places
 from podsync.manifest.reader import Unreadable, read
-from podsync.manifest.source import MAX_BYTES, NotTextError, fetch, one_line, to_text
+from podsync.manifest.source import MAX_BYTES, MAX_OBJECTS, NotTextError, fetch, one_line, to_text
 from podsync.manifest.validate import validate_config_map, validate_pod, validate_secret
 from podsync.manifest.validate.problems import duplicate, required, unsupported
 from podsync.models import ConfigMap, Pod, PodKey, Secret
@@ -28,7 +29,7 @@ KINDS = ("ConfigMap", "List", "Pod", "PodList", "Secret")
 
 _T = TypeVar("_T")
 _LISTS = ("List", "PodList")
-_MOST_PROBLEMS = 1000  # that are told of one object
+_MOST_PROBLEMS = 1000  # that are told of one text
 _ITEM = re.compile(r"items\[\d+\](?:\.items\[\d+\])*")
 
 
@@ -129,6 +130,9 @@ def parse(text: str | bytes, file: str = "") -> Parsed:
         problem = FieldError("", str(error), file=file, line=error.line)
         return Parsed(file=file, documents=(Document(index=1, errors=(problem,)),))
     reading = read(decoded)
+    if sum(islice(chain.from_iterable(_ones(raw.value) for raw in reading.documents), MAX_OBJECTS + 1)) > MAX_OBJECTS:
+        problem = FieldError("", f"holds more than {MAX_OBJECTS} objects: split it", file=file)
+        return Parsed(file=file, documents=(Document(index=1, errors=(problem,)),))
     drafts = [draft for raw in reading.documents for draft in _drafts(raw.index, "", raw.value)]
     _refuse_doubled_pods(drafts)
     if not reading.problems and not reading.doubled and not any(draft.problems for draft in drafts):
@@ -137,6 +141,14 @@ def parse(text: str | bytes, file: str = "") -> Parsed:
         documents = _located(drafts, reading.problems, reading.doubled, decoded, file)
     nothing = FieldError("", "no documents: nothing but comments, blanks and empty lists", file=file, warning=True)
     return Parsed(file=file, documents=tuple(documents), warnings=() if documents else (nothing,))
+
+
+def _ones(raw: Any) -> Iterator[int]:
+    """A one for each object of a document, lists themselves included."""
+    yield 1
+    if isinstance(raw, dict) and raw.get("kind") in _LISTS and isinstance(items := raw.get("items"), list):
+        for entry in items:
+            yield from _ones(entry)
 
 
 def _drafts(index: int, item: str, raw: Any, assumed: str = "") -> Iterator[_Draft]:
@@ -207,12 +219,17 @@ def _is_below(path: str, parent: str) -> bool:
 
 
 def _refuse_doubled_pods(drafts: list[_Draft]) -> None:
-    """The first pod of a name stands, as on a kubelet; the others are errors."""
+    """The first pod of a name, or of a uid, stands, as on a kubelet; the others are errors."""
     first: dict[PodKey, int] = {}
+    uids: dict[str, _Draft] = {}
     for draft in drafts:
         if draft.pod is None or not draft.pod.metadata.name:
             continue
-        key = draft.pod.key
+        key, uid = draft.pod.key, draft.pod.metadata.uid
+        if uid and key not in first and (owner := uids.setdefault(uid, draft)) is not draft and owner.pod is not None:
+            error = duplicate("metadata.uid", uid)
+            where = f"pod {owner.pod.key} in document {owner.index} has it"
+            draft.problems.append(replace(error, message=f"{error.message}: {where}"))
         if key in first:
             error = duplicate("metadata.name", key.name)
             where = f"document {first[key]} has a pod of that name in namespace {key.namespace}"
@@ -228,15 +245,19 @@ def _located(
     where = places(text)
     twice = {index: _doubled_keys(where[index], index, file) for index in doubled if index in where}
     documents = []
+    room = _MOST_PROBLEMS
     for draft in drafts:
         keys = twice.get(draft.index, {})
         # What stands in no item belongs to the whole document: it is told once, with the first.
         problems = keys.pop("", []) + (keys.pop(draft.item, []) if draft.item else [])
         place = where.get(draft.index)
-        problems += [_locate(problem, draft, place, file) for problem in draft.problems[:_MOST_PROBLEMS]]
-        if len(draft.problems) > _MOST_PROBLEMS:
-            more = FieldError("", f"and {len(draft.problems) - _MOST_PROBLEMS} more problems")
+        told = sorted(draft.problems, key=_is_warning) if len(draft.problems) > room else draft.problems
+        problems += [_locate(problem, draft, place, file) for problem in told[:room]]
+        if len(told) > room:
+            # Each faulty object keeps an error, or its pod would count as one that nobody wants.
+            more = FieldError("", f"and {len(told) - room} more problems", warning=told[room].warning)
             problems.append(_locate(more, draft, place, file))
+        room = max(0, room - len(told))
         errors = tuple(problem for problem in problems if not problem.warning)
         documents.append(_finish(draft, errors, tuple(problem for problem in problems if problem.warning)))
     for lost in unreadable:
@@ -245,10 +266,14 @@ def _located(
     return sorted(documents, key=lambda document: document.index)
 
 
+def _is_warning(problem: FieldError) -> bool:
+    return problem.warning
+
+
 def _doubled_keys(place: Place, index: int, file: str) -> dict[str, list[FieldError]]:
     """Warnings about keys that stand twice in a document, by the list item they stand in."""
     found: dict[str, list[FieldError]] = {}
-    for twice in place.all_doubled():
+    for twice in place.all_doubled()[:_MOST_PROBLEMS]:
         item = _ITEM.match(twice.path)
         words = f"{duplicate('', twice.key).message}: lines {twice.first} and {twice.again}; the last one counts"
         warning = FieldError(one_line(twice.path), one_line(words), file, twice.again, index, warning=True)

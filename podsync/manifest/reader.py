@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from podsync.manifest.events import MAX_DEPTH, EventReader, NotReadableError, too_deep
+from podsync.manifest.source import MAX_OBJECTS
 
 __all__ = ["RawDocument", "Reading", "Unreadable", "read", "read_yaml"]
 
@@ -63,6 +64,8 @@ def read(text: str) -> Reading:
             reading.documents.append(RawDocument(index, value))
             if doubled:
                 reading.doubled.add(index)
+        if len(reading.documents) > MAX_OBJECTS:
+            break  # it is refused as a whole
     return reading
 
 

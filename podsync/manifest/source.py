@@ -8,10 +8,12 @@ from typing import IO
 
 from podsync.errors import FieldError, ManifestError
 
-__all__ = ["MAX_BYTES", "NotTextError", "fetch", "one_line", "to_text"]
+__all__ = ["MAX_BYTES", "MAX_OBJECTS", "NotTextError", "fetch", "one_line", "to_text"]
 
 MAX_BYTES = 10 * 2**20
 """Largest text that is read, as on a kubelet."""
+MAX_OBJECTS = 10_000
+"""Most objects of a text, items of lists included: five times what a large node runs."""
 _LONGEST_TEXT = 1200  # characters of a message or path; the API's own longest texts have half of it
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")

@@ -118,11 +118,9 @@ def start_next(
         return
     if not image_ready(view, draft, container):
         return
-    known = view.instances.get(name, [])
-    attempt = known[-1].record.attempt + 1 if known else 0
     origin = build.Origin(
         sandbox_attempt=place.attempt,
-        attempt=attempt,
+        attempt=_number(view, place, name),
         start_time=restarts.start_time(view.own) or view.now,
         delay=delay,
         init=init,
@@ -130,6 +128,17 @@ def start_next(
     spec = build.container_spec(view.settings, view.pod, container, origin)
     draft.creates.append(CreateContainer(place.sandbox, spec, view.pod, name, cause))
     draft.starts.append(StartContainer(spec.name, name, cause))
+
+
+def _number(view: View, place: Place, name: str) -> int:
+    """The restart count of the next instance."""
+    known = view.instances.get(name)
+    if not known:
+        return 0
+    newest = known[-1]
+    # one that never ran and goes with its sandbox leaves its number to its successor
+    gone = newest.sandbox_attempt == place.replaces and newest.record.state is ContainerState.CREATED
+    return newest.record.attempt + (0 if gone else 1)
 
 
 def _failure_since(view: View, name: str, after: ContainerRecord | None) -> Failure | None:

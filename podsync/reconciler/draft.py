@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from podsync import restarts
 from podsync.plan import Action, PodPlan, PullImage, Verdict, Waiting
+from podsync.runtimes.base import ContainerState
 
 if TYPE_CHECKING:
     from podsync.backoff import Backoff
@@ -136,10 +137,11 @@ def hold_pod(view: View, draft: Draft, subject: str, backoff: Backoff) -> bool:
 
 
 def wait_for_pod(view: View, draft: Draft, message: str, until: datetime | None = None) -> None:
-    """Let every container that was never made wait for the pod as a whole."""
+    """Let every container without an instance, or with one that was never started, wait for the pod as a whole."""
     spec = view.pod.spec
     for container in (*spec.init_containers, *spec.containers):
-        if container.name not in view.instances:
+        newest = view.newest(container.name)
+        if newest is None or newest.state is ContainerState.CREATED:
             draft.wait(container.name, not_yet(view.pod), message)
     if until is not None:
         draft.wake(until)

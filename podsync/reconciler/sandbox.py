@@ -5,6 +5,7 @@ what is there                   what follows
 ==============================  ================================================
 none                            one is made, attempt 0
 one, created, never started     it is started
+the same, its start failed      it is removed and a new one made, attempt + 1
 the newest runs, no other does  it is kept
 the newest does not run         a new one, attempt + 1: the pod starts over
 more than one runs              likewise
@@ -17,7 +18,7 @@ none to one sandbox (rootless networks) gives none to the next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from podsync import labels, restarts
@@ -25,7 +26,7 @@ from podsync.backoff import SANDBOX, VOLUME
 from podsync.plan import Cause, CreateSandbox, MountVolumes, StartSandbox
 from podsync.reconciler import build
 from podsync.reconciler.draft import Draft, View, hold_pod, wait_for_pod
-from podsync.reconciler.termination import end, living, stop
+from podsync.reconciler.termination import end, living, remove_sandbox, stop
 from podsync.runtimes.base import Ref, SandboxRecord
 
 __all__ = ["SANDBOX_SUBJECT", "VOLUMES_SUBJECT", "Place", "find_place"]
@@ -40,6 +41,8 @@ class Place:
 
     sandbox: Ref
     attempt: int
+    replaces: int | None = None
+    """Attempt of the sandbox that the same plan removes, with what was made for it and never ran."""
 
 
 def find_place(view: View, draft: Draft) -> Place | None:
@@ -92,5 +95,25 @@ def _new(view: View, draft: Draft, attempt: int, cause: Cause, delay: float | No
 def _start(view: View, draft: Draft, current: SandboxRecord) -> Place | None:
     if hold_pod(view, draft, SANDBOX_SUBJECT, SANDBOX):
         return None
+    if _start_failed(view, current):
+        # an engine may refuse the same one for ever (it was killed while starting it)
+        return _replace(view, draft, current)
     draft.creates.append(StartSandbox(current.name, view.pod, Cause.NEVER_STARTED))
     return Place(current.name, current.attempt)
+
+
+def _start_failed(view: View, sandbox: SandboxRecord) -> bool:
+    """Whether the last failure tells of that sandbox: one from before it was made does not."""
+    failure = view.memory.failures.get(SANDBOX_SUBJECT)
+    return failure is not None and (sandbox.created_at is None or sandbox.created_at <= failure.at)
+
+
+def _replace(view: View, draft: Draft, current: SandboxRecord) -> Place | None:
+    if end(draft, living([current], view.memory), Cause.NEVER_STARTED):
+        return None
+    delay = labels.number(current.labels, labels.BACKOFF)
+    place = _new(view, draft, current.attempt + 1, Cause.NEVER_STARTED, delay)
+    if place is None:
+        return None
+    draft.before.append(remove_sandbox(current, Cause.NEVER_STARTED))
+    return replace(place, replaces=current.attempt)

@@ -5,6 +5,7 @@ from podsync.render.describe import describe_pod
 from podsync.render.events import events_table
 from podsync.render.plan import plan_document, plan_text
 from podsync.render.pods import pod_summary, pods_table
+from podsync.render.printable import printable
 
 __all__ = [
     "age",
@@ -15,5 +16,6 @@ __all__ = [
     "plan_text",
     "pod_summary",
     "pods_table",
+    "printable",
     "table",
 ]

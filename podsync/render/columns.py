@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from podsync.render.printable import printable
+
 __all__ = ["age", "human_duration", "parse_time", "table"]
 
 _GAP = 3
@@ -17,9 +19,10 @@ _YEAR = 365 * _DAY
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, headers: bool = True) -> str:
     """Left-aligned columns three spaces apart, one line a row; empty without any line.
 
-    The last column is not padded, so no line ends in spaces.
+    The last column is not padded, so no line ends in spaces. Cells are made ``printable``.
     """
-    lines = [header, *rows] if headers else list(rows)
+    cells = [[printable(cell) for cell in row] for row in rows]
+    lines = [list(header), *cells] if headers else cells
     if not lines:
         return ""
     widths = [max(len(line[i]) for line in lines) + _GAP for i in range(len(header) - 1)]

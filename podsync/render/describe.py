@@ -9,6 +9,7 @@ from typing import Any
 from podsync.render.columns import parse_time, table
 from podsync.render.events import event_age
 from podsync.render.pods import state_of
+from podsync.render.printable import printable
 
 __all__ = ["describe_pod"]
 
@@ -25,7 +26,7 @@ def _when(text: object) -> str:
 
 
 def _field(indent: int, label: str, value: object, width: int = _CONTAINER_WIDTH) -> str:
-    return f"{' ' * indent}{label + ':':<{width}}{value}".rstrip()
+    return f"{' ' * indent}{printable(label) + ':':<{width}}{printable(value)}".rstrip()
 
 
 def _pairs(indent: int, label: str, pairs: Mapping[str, Any] | None, joint: str, width: int) -> Iterator[str]:
@@ -33,7 +34,7 @@ def _pairs(indent: int, label: str, pairs: Mapping[str, Any] | None, joint: str,
     lines = [f"{key}{joint}{value}" for key, value in sorted((pairs or {}).items())] or [_NONE]
     yield _field(indent, label, lines[0], width)
     for line in lines[1:]:
-        yield f"{' ' * (indent + width)}{line}"
+        yield f"{' ' * (indent + width)}{printable(line)}"
 
 
 def _state(label: str, status: Doc, field: str) -> Iterator[str]:
@@ -58,7 +59,7 @@ def _state(label: str, status: Doc, field: str) -> Iterator[str]:
 def _block(label: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield f"    {label}:"
-        yield from (f"      {line}" for line in lines)
+        yield from (f"      {printable(line)}" for line in lines)
 
 
 def _mounts(container: Doc) -> list[str]:
@@ -78,7 +79,7 @@ def _environment(container: Doc) -> list[str]:
 
 def _container(container: Doc, status: Doc) -> Iterator[str]:
     ports = container.get("ports") or ()
-    yield f"  {container.get('name')}:"
+    yield f"  {printable(container.get('name'))}:"
     yield _field(4, "Container ID", status.get("containerID", ""))
     yield _field(4, "Image", container.get("image", ""))
     yield _field(4, "Image ID", status.get("imageID", ""))
@@ -138,7 +139,7 @@ def _volumes(spec: Doc) -> Iterator[str]:
         return
     yield "Volumes:"
     for volume in volumes:
-        yield f"  {volume.get('name')}:"
+        yield f"  {printable(volume.get('name'))}:"
         for kind, body in volume.items():
             if kind == "name":
                 continue

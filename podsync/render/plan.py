@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from podsync.plan import Action, Plan, PodPlan, PullImage, describe
+from podsync.render.printable import printable
 
 __all__ = ["plan_document", "plan_text"]
 
@@ -94,7 +95,7 @@ def plan_text(document: Doc) -> str:
 
     Lines begin with ``+`` (make), ``-`` (remove), ``~`` (change), ``.`` (waits) or ``!`` (verdict).
     """
-    lines = [line for pod in document["pods"] for line in _pod_lines(pod)]
+    lines = [printable(line) for pod in document["pods"] for line in _pod_lines(pod)]
     acting = sum(1 for pod in document["pods"] if pod["actions"])
     if not document["changes"]:
         lines.append("Nothing to do.")

@@ -59,7 +59,8 @@ def read_manifest(content: bytes, origin: str, last: Sequence[Pod]) -> Reading:
     if not bad:
         return Reading(pods=good)
     named = {pod.key for pod in good}
-    kept = tuple(pod for pod in last if pod.key not in named)
+    uids = {pod.metadata.uid for pod in good} - {""}  # a pod that was only renamed
+    kept = tuple(pod for pod in last if pod.key not in named and pod.metadata.uid not in uids)
     keys = frozenset(pod.key for pod in kept)
     refusals = tuple(Refusal(origin, document.errors, document.key, _kept(document, keys)) for document in bad)
     hopeless = len(bad) == len(documents) and all(document.key is None for document in bad)
@@ -81,23 +82,34 @@ def read_stored(text: str, path: str) -> tuple[Pod, ...]:
 
 
 def merge(origins: Iterable[tuple[str, Reading, bool]]) -> Snapshot:
-    """One source's set. The first origin to name a pod has it, the others' is refused.
+    """One source's set. The first origin to name a pod, or a uid, has it, the others' is refused.
 
     The flag says whether an origin is there; one about to go yields without a word.
     """
     pods: list[Pod] = []
     refusals: list[Refusal] = []
     owners: dict[PodKey, str] = {}
+    uids: dict[str, tuple[str, PodKey]] = {}
     for origin, reading, there in origins:
         if there:
             refusals += reading.refusals
         for pod in reading.pods:
-            first = owners.setdefault(pod.key, origin)
-            if first == origin:
+            uid = pod.metadata.uid
+            first = owners.get(pod.key, origin)
+            holder, other = uids.get(uid, (origin, pod.key))
+            if first != origin:
+                path, message = "metadata.name", f'"{pod.key}": {first} names this pod too and comes first'
+            elif other != pod.key:
+                path, message = "metadata.uid", f'"{uid}": {holder} gives it to pod {other} and comes first'
+            else:
+                owners[pod.key] = origin
+                if uid:
+                    uids[uid] = origin, pod.key
                 pods.append(pod)
-            elif there:
-                message = f'Duplicate value: "{pod.key}": {first} names this pod too and comes first'
-                refusals.append(Refusal(origin, (FieldError("metadata.name", message, file=origin),), pod.key))
+                continue
+            if there:
+                error = FieldError(path, f"Duplicate value: {message}", file=origin)
+                refusals.append(Refusal(origin, (error,), pod.key))
     return Snapshot(tuple(pods), tuple(refusals))
 
 

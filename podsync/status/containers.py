@@ -101,7 +101,7 @@ class Reporter:
         """The status of one container."""
         if init and instances and instances[-1].sandbox_attempt != self.current and not self.initialized:
             # a new sandbox starts initialisation over: what ran before is no longer told, only counted
-            return self._status(container, self._not_yet(container), None, instances[-1].record.attempt, None)
+            return self._status(container, self._not_yet(container.name), None, instances[-1].record.attempt, None)
         if not instances:
             return self._absent(container, init=init)
         record = instances[-1].record
@@ -121,8 +121,8 @@ class Reporter:
         count = record.attempt + (1 if record.state is base.ContainerState.UNKNOWN and state.terminated else 0)
         return self._status(container, state, last, count, record, init=init)
 
-    def _not_yet(self, container: Container) -> ContainerState:
-        waiting = self.waiting.get(container.name)
+    def _not_yet(self, name: str) -> ContainerState:
+        waiting = self.waiting.get(name)
         if waiting is not None:
             return ContainerState(waiting=ContainerStateWaiting(reason=waiting.reason, message=waiting.message))
         reason = "PodInitializing" if self.has_init else "ContainerCreating"
@@ -144,13 +144,13 @@ class Reporter:
             count = before.restart_count if before is not None else 0
             return self._status(container, ContainerState(terminated=gone), None, count, None, init=init)
         if before is None:
-            return self._status(container, self._not_yet(container), None, 0, None)
+            return self._status(container, self._not_yet(container.name), None, 0, None)
         last = before.state.terminated or before.last_state.terminated
         count = before.restart_count
         if before.state.running is not None:
             last = _lost(before.container_id, _DELETED_LOST)
             count += 0 if self.ending else 1
-        return self._status(container, self._not_yet(container), last, count, None)
+        return self._status(container, self._not_yet(container.name), last, count, None)
 
     def _state(self, record: ContainerRecord) -> ContainerState:
         started = whole_seconds(record.started_at)
@@ -163,7 +163,7 @@ class Reporter:
                 before = self.previous.get(record.container_name)
                 if before is not None and before.state.running is not None:
                     return ContainerState(terminated=_lost(self._id(record), _TERMINATED_LOST))
-        return ContainerState(waiting=ContainerStateWaiting())
+        return self._not_yet(record.container_name)
 
     def _terminated(self, record: ContainerRecord) -> ContainerStateTerminated:
         message = ": ".join(text for text in (record.message, record.termination_message) if text)

@@ -70,6 +70,10 @@ class MemoryFiles:
         self.failing: dict[str, OSError] = {}
         self.tries: list[str] = []
 
+    def missing(self) -> frozenset[str]:
+        """What was written and is no longer there: a test takes it out of ``texts``."""
+        return frozenset()
+
     def write(self, name: str, text: str, mode: int = 0o644) -> bool:
         """As ``store.RootStore.write`` does."""
         self.tries.append(name)

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from podsync import Agent, agent, cli, labels, sources
+from podsync import Agent, agent, cli, host, labels, sources
+from podsync.app import Config
 from podsync.clock import Clock, SystemClock
 from podsync.errors import ConfigError, RuntimeUnavailable
 from podsync.models import PodKey
@@ -279,8 +280,24 @@ def test_a_runtime_by_name_is_the_agents_own(tmp_path: Path, monkeypatch: pytest
 
 
 def test_default_node_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The host's name in lower case; without one, the common default."""
-    monkeypatch.setattr(agent.platform, "node", lambda: "Host.Example")
-    assert agent.default_node_name() == "host.example"
-    monkeypatch.setattr(agent.platform, "node", lambda: "")
-    assert agent.default_node_name() == labels.DEFAULT_NODE
+    """The host's name made a DNS subdomain; without one, the common default."""
+    for name, fit in {
+        "Host.Example": "host.example",
+        "My_Host": "my-host",
+        "-a-..b c.": "a.b-c",
+        "a" * 252 + "-b": "a" * 252,
+        "ü": labels.DEFAULT_NODE,
+        "": labels.DEFAULT_NODE,
+    }.items():
+        monkeypatch.setattr(host.platform, "node", lambda name=name: name)
+        assert host.default_node_name() == fit
+
+
+@pytest.mark.parametrize("name", ["Host", "a_b", "-a", "a b", "a\x1b[31m", "a" * 254, "a..b"])
+def test_node_names_that_are_none(tmp_path: Path, name: str) -> None:
+    """What is no DNS subdomain is refused before anything is touched, wherever it is given."""
+    with pytest.raises(ConfigError, match="--node-name"):
+        Agent(sources=[MemorySource()], runtime="fake", root=tmp_path / "root", node_name=name)
+    with pytest.raises(ConfigError, match="--node-name"):
+        Config(node_name=name)
+    assert not (tmp_path / "root").exists()

@@ -216,3 +216,20 @@ def test_two_sources_of_one_name_are_a_mistake() -> None:
     """Names tell sources apart; the caller must not give one twice."""
     with pytest.raises(ValueError, match="two sources"):
         store(A, A)
+
+
+@pytest.mark.parametrize("sources", [(A, B), (A, A)])
+def test_a_uid_belongs_to_one_pod(sources: tuple[str, str]) -> None:
+    """Of two pods with one uid, in one source or in two, the first stands and the other is refused."""
+    merged = store()
+    pods = [pod("one", uid="u"), pod("two", uid="u")]
+    if sources[0] == sources[1]:
+        merged.replace(A, 1, pods, ())
+    else:
+        merged.replace(B, 1, pods[1:], ())
+        merged.replace(A, 1, pods[:1], ())
+    assert list(merged.desired().pods) == [key("one")]
+    assert merged.desired().undecided == {key("two")}
+    ((error,),) = [refused.errors for refused in merged.refusals()]
+    assert error.path == "metadata.uid"
+    assert error.message == (f'Duplicate value: "u": the source {A} gives it to pod default/one, which comes first')

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podsync.expand import container_env, expand, expand_all
+from podsync.expand import MAX_TEXT, MAX_TOTAL, container_env, expand, expand_all, expanded_size
 from podsync.models import Container, EnvVar
 
 
@@ -71,3 +71,25 @@ def test_env_in_order() -> None:
         "C": "3",
         "EMPTY": "",
     }
+
+
+BOMB = tuple(EnvVar(name=f"E{n}", value=f"$(E{n - 1})$(E{n - 1})" if n else "x" * 10) for n in range(40))
+
+
+def test_a_chain_of_references_cannot_fill_the_memory() -> None:
+    """Whatever would grow beyond the limits stays as it is written, in env and in a command line."""
+    env = container_env(Container(name="c", image="i", env=BOMB))
+    assert env["E3"] == "x" * 80
+    assert max(map(len, env.values())) <= MAX_TEXT
+    assert sum(map(len, env.values())) <= MAX_TOTAL
+    line = expand_all(["$(A)$(A)"] * 1000, {"A": "x" * 60_000})
+    assert line[0] == "x" * 120_000
+    assert sum(map(len, line)) <= MAX_TOTAL + 8 * 1000
+
+
+@given(st.text(alphabet="$()AR é", max_size=20))
+def test_the_size_is_told_without_expanding(text: str) -> None:
+    """The computed size is the size of the expanded text in UTF-8."""
+    env = {"A": "xé", "R": "", "": "yy"}
+    sizes = {name: len(value.encode()) for name, value in env.items()}
+    assert expanded_size(text, sizes) == len(expand(text, env).encode())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
+from datetime import datetime
 
 import pytest
 
@@ -12,8 +14,13 @@ from podsync.errors import (
     RuntimeUnavailable,
     StartFault,
 )
-from podsync.models import Pod
+from podsync.ledger import Entry
+from podsync.models import Pod, PodKey
+from podsync.plan import Plan
+from podsync.publisher import Publisher
+from podsync.reconciler import Reconciler
 from podsync.runtimes.fake import Pullable, exits, ignores_term
+from podsync.state import Actual, Desired
 from podsync.testing.builders import container, pod
 from tests.unit.owned import edited, gaps, started
 
@@ -263,3 +270,49 @@ def test_a_hung_engine_call_delays_no_other_pod() -> None:
     world.say(pod("a-hung"))
     world.run(60, "pod:default/a-hung")
     assert world.names() == []
+
+
+def test_a_pod_that_cannot_be_planned_is_held_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A mistake in planning one pod is logged, counted and tried again later; the other pods go on."""
+    original = Reconciler.sync
+
+    def sync(self: Reconciler, desired: Desired, actual: Actual, *, only: Collection[PodKey]) -> Plan:
+        if PodKey("default", "bad") in only:
+            raise ValueError("cannot plan")
+        return original(self, desired, actual, only=only)
+
+    monkeypatch.setattr(Reconciler, "sync", sync)
+    world = started()
+    world.say(pod("bad"), pod("good"))
+    world.run(5)
+
+    assert world.names() == ["good/main#0"]
+    held = [record for record in caplog.records if "planning failed" in record.message]
+    assert 2 <= len(held) <= 5
+    assert held[0].exc_info is not None
+    monkeypatch.setattr(Reconciler, "sync", original)
+    world.run(60)
+    assert world.names() == ["bad/main#0", "good/main#0"]
+
+
+def test_a_status_that_cannot_be_told_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A mistake in reporting one pod is logged and counted; it runs all the same, and others are reported."""
+    original = Publisher.report
+
+    def report(self: Publisher, entry: Entry, at: datetime) -> bool:
+        if entry.key.name == "bad":
+            raise ValueError("cannot tell")
+        return original(self, entry, at)
+
+    monkeypatch.setattr(Publisher, "report", report)
+    world = started()
+    world.say(pod("bad"), pod("good"))
+    world.work()
+
+    assert world.names() == ["bad/main#0", "good/main#0"]
+    assert [key.name for key in world.owner.statuses] == ["good"]
+    assert any("cannot be told" in record.message for record in caplog.records)

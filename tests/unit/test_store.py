@@ -115,3 +115,47 @@ def test_remembered_pods(tmp_path: Path) -> None:
     assert pods["u1"].spec.containers[0].name == "main"
     (tmp_path / STATUS).write_text("garbage")
     assert remembered_pods(str(tmp_path)) == {}
+
+
+def test_a_removed_file_is_noticed_and_written_again(tmp_path: Path) -> None:
+    """A file taken away behind the agent's back is told as missing, and the same text is written anew."""
+    store = RootStore(str(tmp_path))
+    store.write(STATUS, "text")
+    assert store.missing() == frozenset()
+
+    (tmp_path / STATUS).unlink()
+
+    assert store.missing() == {STATUS}
+    assert store.write(STATUS, "text")
+    assert (tmp_path / STATUS).read_text() == "text"
+    store.close()
+
+
+def test_a_removed_lock_file_lets_no_second_agent_in(tmp_path: Path) -> None:
+    """The folder itself is locked as well."""
+    store = RootStore(str(tmp_path))
+    (tmp_path / LOCK).unlink()
+
+    with pytest.raises(ConfigError, match="another podsync agent"):
+        RootStore(str(tmp_path))
+    store.close()
+    RootStore(str(tmp_path)).close()
+
+
+def test_names_that_are_not_utf8_are_written_escaped(tmp_path: Path) -> None:
+    """A path of the file system may hold any bytes; the report shows them escaped."""
+    store = RootStore(str(tmp_path))
+
+    store.write(STATUS, "dir:/tmp/x\udcff")
+
+    assert (tmp_path / STATUS).read_text() == "dir:/tmp/x\\udcff"
+    store.close()
+
+
+def test_deeply_nested_file_is_one_clear_error(tmp_path: Path) -> None:
+    """A file that no JSON reader can take is named, with what to do."""
+    (tmp_path / STATUS).write_text("[" * 100_000)
+
+    with pytest.raises(ConfigError, match="remove it"):
+        read_json(str(tmp_path), STATUS)
+    assert remembered_pods(str(tmp_path)) == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from podsync.errors import FieldError
@@ -10,6 +11,7 @@ from podsync.manifest.validate.ports import validate_host_ports, validate_ports
 from podsync.manifest.validate.problems import duplicate, forbidden, invalid, not_found, required, unsupported
 from podsync.manifest.validate.resources import validate_resources
 from podsync.manifest.validate.security import validate_security_context
+from podsync.manifest.validate.sizes import validate_sizes
 from podsync.models import Container, PodSpec, VolumeMount
 
 __all__ = ["validate_containers", "validate_image_names"]
@@ -18,6 +20,8 @@ _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RECURSIVE_READ_ONLY = ("Disabled", "Enabled", "IfPossible")
+_ENOUGH = 1000  # problems, after which no further container is looked at
+_CONTROL = re.compile(r"[\x01-\x1f\x7f]")  # NUL is told with the other texts
 
 
 def validate_containers(spec: PodSpec, volumes: frozenset[str], errors: list[FieldError]) -> None:
@@ -34,7 +38,7 @@ def validate_containers(spec: PodSpec, volumes: frozenset[str], errors: list[Fie
 
 
 def validate_image_names(spec: PodSpec, errors: list[FieldError]) -> None:
-    """No blanks around an image's name."""
+    """No blanks around an image's name, and no control characters in it."""
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for index, container in enumerate(containers):
             if container.image != container.image.strip():
@@ -43,12 +47,18 @@ def validate_image_names(spec: PodSpec, errors: list[FieldError]) -> None:
                         f"spec.{field}[{index}].image", container.image, "must not have leading or trailing whitespace"
                     )
                 )
+            elif _CONTROL.search(container.image):
+                errors.append(
+                    invalid(f"spec.{field}[{index}].image", container.image, "must not contain control characters")
+                )
 
 
 def _list(
     containers: Sequence[Container], field: str, names: set[str], volumes: frozenset[str], errors: list[FieldError]
 ) -> None:
     for index, container in enumerate(containers):
+        if len(errors) >= _ENOUGH:
+            return
         path = f"{field}[{index}]"
         if not container.name:
             errors.append(required(f"{path}.name"))
@@ -86,6 +96,7 @@ def _container(container: Container, path: str, volumes: frozenset[str], errors:
     if container.security_context is not None:
         validate_security_context(container.security_context, f"{path}.securityContext", errors)
     _texts(container, path, errors)
+    validate_sizes(container, path, errors)
 
 
 def _texts(container: Container, path: str, errors: list[FieldError]) -> None:

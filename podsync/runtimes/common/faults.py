@@ -23,6 +23,7 @@ __all__ = [
     "clean",
     "create_fault",
     "is_absent",
+    "is_half_removed",
     "is_image_absent",
     "is_name_taken",
     "is_not_running",
@@ -41,7 +42,8 @@ _START_ERROR_EXIT = 128
 
 _NAME_TAKEN = ("is already in use by container", "name is already in use", "already in use")
 _IMAGE_ABSENT = ("no such image", "image not known", "unable to find image")
-_ABSENT = ("no such container", "no container with", "no such exec", "no such object")
+_HALF_REMOVED = ("container not known", "getting container from store")
+_ABSENT = ("no such container", "no container with", "no such exec", "no such object", *_HALF_REMOVED)
 _NOT_RUNNING = ("is not running", "can only kill running", "container state improper", "not running")
 _REMOVAL_UNDER_WAY = ("already in progress", "device or resource busy", "marked for removal")
 _BAD_NAME = ("invalid reference format", "repository name must be")
@@ -89,6 +91,15 @@ def clean(text: str) -> str:
 def is_absent(refusal: Refusal) -> bool:
     """The container, sandbox or exec session does not exist."""
     return refusal.says(_ABSENT) or (refusal.status == 404 and not is_image_absent(refusal))  # noqa: PLR2004
+
+
+def is_half_removed(refusal: Refusal) -> bool:
+    """A removal broke off: the engine lists the container, and has lost what it was made of.
+
+    Podman's two stores may disagree like that for good. "No such container" is not this: that
+    is how it speaks, with a 500 too, of one that went between two calls.
+    """
+    return refusal.says(_HALF_REMOVED)
 
 
 def is_image_absent(refusal: Refusal) -> bool:

@@ -8,6 +8,7 @@ the list says of it.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +16,15 @@ from datetime import datetime
 from itertools import count
 
 from podsync.clock import Clock
+from podsync.errors import NotFound, RuntimeFault, RuntimeUnavailable
 from podsync.runtimes.base import ContainerState, Observation, SandboxRecord
-from podsync.runtimes.common import records
+from podsync.runtimes.common import faults, records
 from podsync.runtimes.common.crew import Crew
 from podsync.runtimes.common.records import Detail, Row
 
 __all__ = ["LOST_MESSAGE", "Looker"]
+
+_log = logging.getLogger(__name__)
 
 LOST_MESSAGE = "The container ended while the engine was away, so its exit code is not known"
 """Message of a record whose exit code would be the engine's guess."""
@@ -59,7 +63,9 @@ class Looker:
     """Looks and remembers. ``rows`` lists (of one pod when a uid is given), ``inspect`` asks for one container.
 
     ``inspect`` takes an id or a name and returns None for a container that is gone. Both
-    may raise ``RuntimeUnavailable``, which passes through: no look, not an empty one.
+    may raise ``RuntimeUnavailable``, which passes through: no look, not an empty one. Any
+    other fault of one inspection fails no look: the container is shown as the list has it,
+    and one that is NotFound though it is listed as ended.
     """
 
     def __init__(
@@ -78,6 +84,7 @@ class Looker:
         self._away_since: datetime | None = None
         self._gaps: list[tuple[datetime, datetime]] = []
         self._moments = count()
+        self._told: set[str] = set()
         self._crew = Crew(_WIDTH, "podsync-look")
 
     def observe(self) -> Observation:
@@ -89,11 +96,15 @@ class Looker:
         """All of ours, or one pod's, grouped under sandboxes."""
         with self._lock:
             doubts = dict(self._doubts)  # before the list: a later report asks for a later look
-            before = set(self._known)
-        rows = self._rows(uid)
+            before = self._known.keys() | self._told
+        every = self._rows(uid)
+        rows = [row for row in every if row.names_its_pod]
+        for row in every:
+            if not row.names_its_pod:
+                self._tell(row, "carries this node's label but names no pod, so it is left alone")
         details = self._details(rows, doubts)
         if uid is None:
-            gone = (before | doubts.keys()) - {row.id for row in rows}
+            gone = (before | doubts.keys()) - {row.id for row in every}
             self._forget(gone)
         found = [(row, details[row.id]) for row in rows if row.id in details]
         return records.group(
@@ -150,7 +161,11 @@ class Looker:
         Remembered as a look's inspection is: the next look asks again only for a change that
         was reported, or that its list shows.
         """
-        began, detail = self._question(container)
+        began = next(self._moments)
+        try:
+            detail = self._inspect(container)
+        except NotFound:
+            return None
         return None if detail is None else self._keep(began, detail.id, detail.state, detail)
 
     def close(self) -> None:
@@ -168,20 +183,45 @@ class Looker:
                     details[row.id] = known.detail
                 else:
                     unknown.append(row)
-        ids = [row.id for row in unknown]
-        for row, (began, detail) in zip(unknown, self._crew.each(self._question, ids), strict=True):
-            if detail is not None:
-                details[row.id] = self._keep(began, row.id, row.state, detail)
+        answered: list[str] = []
+        for row, (began, answer) in zip(unknown, self._crew.each(self._question, unknown), strict=True):
+            if isinstance(answer, RuntimeFault):
+                details[row.id] = self._listed(row, answer)
+                continue
+            answered.append(row.id)
+            if answer is not None:
+                details[row.id] = self._keep(began, row.id, row.state, answer)
         with self._lock:
-            for key in ids:
+            self._told.difference_update(answered)
+            for key in answered:
                 if key in doubts and self._doubts.get(key) == doubts[key]:
                     del self._doubts[key]  # settled, unless reported once more meanwhile
         return details
 
-    def _question(self, container: str) -> tuple[int, Detail | None]:
-        """An inspection, and the moment it began."""
+    def _question(self, row: Row) -> tuple[int, Detail | RuntimeFault | None]:
+        """The moment an inspection began, and its answer or its fault. Raises RuntimeUnavailable."""
         began = next(self._moments)
-        return began, self._inspect(container)
+        try:
+            return began, self._inspect(row.id)
+        except RuntimeUnavailable:
+            raise
+        except RuntimeFault as fault:
+            return began, fault
+
+    def _listed(self, row: Row, fault: RuntimeFault) -> Detail:
+        """What stands for an inspection that was refused; it is not remembered, so the next look asks again."""
+        self._tell(row, f"cannot be inspected, so it is taken for what the engine's list says of it: {fault}")
+        return records.listed(
+            row, self.known(row.id), remainder=isinstance(fault, NotFound), message=faults.clean(str(fault))
+        )
+
+    def _tell(self, row: Row, what: str) -> None:
+        """Warn once of a container."""
+        with self._lock:
+            if row.id in self._told:
+                return
+            self._told.add(row.id)
+        _log.warning("container %s (%s) %s", row.name or row.id, row.id, what)
 
     def _keep(self, began: int, key: str, listed: ContainerState, detail: Detail) -> Detail:
         """Remember a detail; an exit code that fell into a gap of the reports is taken off it.
@@ -211,3 +251,4 @@ class Looker:
             for key in gone:
                 self._known.pop(key, None)
                 self._doubts.pop(key, None)
+                self._told.discard(key)

@@ -21,7 +21,7 @@ from podsync.runtimes.base import (
     SandboxRecord,
 )
 
-__all__ = ["LOST_EXIT_CODE", "Detail", "Row", "container", "group", "label_filter", "parse_time", "sandbox"]
+__all__ = ["LOST_EXIT_CODE", "Detail", "Row", "container", "group", "label_filter", "listed", "parse_time", "sandbox"]
 
 LOST_EXIT_CODE = 255
 """What an engine writes down for a container that ended while it was away itself."""
@@ -44,6 +44,11 @@ class Row:
     def is_sandbox(self) -> bool:
         """Whether it is a pod's sandbox."""
         return self.labels.get(keys.CONTAINER_NAME) == keys.SANDBOX_CONTAINER
+
+    @property
+    def names_its_pod(self) -> bool:
+        """Whether its labels say which pod it is of; one that only bears our node's name is none of ours."""
+        return all(self.labels.get(key) for key in (keys.POD_UID, keys.POD_NAMESPACE, keys.POD_NAME))
 
     @property
     def uid(self) -> str:
@@ -71,6 +76,30 @@ class Detail:
     tty: bool = False
     extra: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """What an adapter wants to remember of a container, such as its log's path."""
+
+
+def listed(row: Row, known: Detail | None, *, remainder: bool, message: str) -> Detail:
+    """What stands for an inspection that was refused: the row, and what was known of it before.
+
+    ``remainder`` says that only the row is left of it: whatever it says, that one has ended.
+    Its start is then taken for its creation, as a sandbox that never started would be started.
+    """
+    state = ContainerState.EXITED if remainder else row.state
+    if known is not None and known.state is state:
+        return known
+    begun = known.started_at if known is not None else None
+    if state in (ContainerState.RUNNING, ContainerState.EXITED):
+        begun = begun or row.created_at
+    ended = state is ContainerState.EXITED
+    base = known or Detail(row.id, state)
+    return replace(
+        base,
+        state=state,
+        started_at=begun,
+        finished_at=begun if ended else None,
+        message=message if ended else "",
+        pid=0,
+    )
 
 
 def parse_time(text: str | None) -> datetime | None:

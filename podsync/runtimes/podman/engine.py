@@ -62,11 +62,11 @@ class Engine:
         return [records.row(entry) for entry in answer.json() or ()]
 
     def inspect(self, container: Ref) -> Detail | None:
-        """One inspection; None when it is gone."""
+        """One inspection; None when it is gone, NotFound when a removal has left a remainder that is listed."""
         try:
             answer = self._client.call("GET", f"/containers/{segment(container)}/json", timeout=LOOK_TIMEOUT)
         except Refusal as refusal:
-            if faults.is_absent(refusal):
+            if faults.is_absent(refusal) and not faults.is_half_removed(refusal):
                 return None
             raise faults.verb_fault(refusal) from refusal
         inspection: dict[str, Any] = answer.json()
@@ -98,6 +98,7 @@ class Engine:
         """Remove one with its anonymous volumes, and with ``dependants`` all that join it; ids of what went.
 
         Absent: succeeds. Running: raises Conflict unless ``force``, which ends it without grace.
+        What a removal has left of one goes only by force and with all that join it.
         """
         params: dict[str, str | int] = {"volumes": "true", "ignore": "true", "timeout": 0}
         params |= {"force": "true"} if force else {}
@@ -107,11 +108,14 @@ class Engine:
             try:
                 answer = self._client.call("DELETE", f"/containers/{segment(container)}", params=params)
             except Refusal as refusal:
-                if faults.is_absent(refusal):
+                half_removed = faults.is_half_removed(refusal)
+                if faults.is_absent(refusal) and not half_removed:
                     return set()
                 if not force and refusal.says(_RUNS):
                     raise Conflict(faults.clean(refusal.text)) from refusal
-                if not refusal.says(_BUSY) or not tries_left or self._closing.wait(wait):
+                if half_removed:
+                    params |= {"force": "true", "depend": "true"}
+                if not (half_removed or refusal.says(_BUSY)) or not tries_left or self._closing.wait(wait):
                     raise faults.verb_fault(refusal) from refusal
                 wait = min(_LONGEST_WAIT, wait * 2)
                 continue

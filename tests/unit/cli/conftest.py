@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,15 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the machine's environment reaches a command."""
     for name in ("NO_COLOR", "FORCE_COLOR", "PODSYNC_ROOT", "PODSYNC_DEBUG", "PODSYNC_SOURCE", "PODSYNC_RUNTIME"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _own_log() -> Iterator[None]:
+    """What a command does to podsync's log ends with the test."""
+    log = logging.getLogger("podsync")
+    before = log.handlers[:], log.level, log.propagate
+    yield
+    log.handlers[:], log.level, log.propagate = before
 
 
 @pytest.fixture

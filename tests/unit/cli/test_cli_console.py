@@ -198,3 +198,16 @@ class TestProgress:
         progress(self.agent({}, events))
         assert told() == [("INFO", "default/web: gone")]
         assert stream.getvalue().endswith("0/0 pods ready")
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_foreign_text_forges_no_line(debug: bool) -> None:
+    """Control characters in messages, values and errors reach no terminal, and begin no line."""
+    evil = "x\x1b[2J\n2030-01-01T00:00:00.000Z INFO forged\x9b\u202e"
+    text = TextFormatter(debug=debug).format(record(evil, error=ValueError(evil), image=evil, short="\x1b\n"))
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert [line for line in text.split("\n") if not line.startswith(" ")] == text.split("\n")[:1]
+    stream = io.StringIO()
+    Console(stream, live=True).update(evil)
+    assert "\n" not in stream.getvalue()
+    assert "\x1b[2J" not in stream.getvalue()

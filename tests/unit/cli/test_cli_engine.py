@@ -189,6 +189,13 @@ def test_standard_input_is_passed_on(cli: Cli, world: World, monkeypatch: pytest
     assert (result.code, result.out) == (0, "through\n")
 
 
+def test_closed_standard_input(cli: Cli, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With -i but no standard input the command reads its end at once."""
+    monkeypatch.setattr(sys, "stdin", None)
+    result = cli("exec", "-i", "web", "-c", "main", "--root", world.root, "--", "cat")
+    assert (result.code, result.out, "Traceback" in result.err) == (0, "", False)
+
+
 def test_a_terminal_where_there_is_none(cli: Cli, world: World) -> None:
     """With -t but no terminal the command runs without one, and that is said."""
     result = cli("exec", "-t", "web", "-c", "main", "--root", world.root, "--", "echo", "hi")

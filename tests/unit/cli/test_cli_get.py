@@ -197,3 +197,75 @@ def test_events(cli: Cli, world: World) -> None:
     nothing = cli("events", "--types", "Warning", "--root", world.root)
     assert (nothing.code, nothing.out) == (0, "")
     assert "No events found" in nothing.err
+
+
+SHAPES = [
+    "[]",
+    "5",
+    '{"items": 5}',
+    '{"items": [1]}',
+    '{"items": [{"metadata": []}]}',
+    '{"items": [{"spec": {"containers": 1}}]}',
+    '{"items": [{"status": {"containerStatuses": ["x"]}}]}',
+    '{"items": [{"involvedObject": "x"}]}',
+]
+
+
+@pytest.mark.parametrize("content", SHAPES)
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("status.json", ("get", "pods")),
+        ("status.json", ("describe", "pod", "web")),
+        ("status.json", ("logs", "web")),
+        ("status.json", ("wait", "pod/web", "--for=delete")),
+        ("events.json", ("events",)),
+        ("events.json", ("describe", "pod", "web")),
+    ],
+)
+def test_a_report_of_another_shape(cli: Cli, world: World, content: str, file: str, words: tuple[str, ...]) -> None:
+    """A file that is JSON but no report is one line that names it and says what to do."""
+    (world.root / file).write_text(content)
+    result = cli(*words, "--root", world.root)
+    assert (result.code, result.out) == (1, "")
+    last = result.err.splitlines()[-1]
+    assert last.startswith("error: ")
+    assert f"{world.root}/{file}" in last
+    assert "remove it" in last
+
+
+@pytest.mark.parametrize("content", ["[]", '{"problems": 5}', '{"refusals": [1]}', '{"refusals": [{"errors": 1}]}'])
+def test_an_agent_file_of_another_shape(cli: Cli, world: World, content: str) -> None:
+    """So it is with what the agent says of itself."""
+    (world.root / "agent.json").write_text(content)
+    result = cli("get", "pods", "--root", world.root)
+    assert (result.code, result.out) == (1, "")
+    assert f"{world.root}/agent.json" in result.err
+
+
+@pytest.mark.parametrize("words", [("get", "pods"), ("describe", "pod", "web")])
+@pytest.mark.parametrize(("file", "code"), [("agent.json", 0), ("status.json", 1)])
+def test_a_removed_file_of_an_agent(cli: Cli, world: World, words: tuple[str, ...], file: str, code: int) -> None:
+    """When an agent holds the lock, what is missing is not taken for an agent that never was."""
+    (world.root / file).unlink()
+    lock = os.open(world.root / "agent.lock", os.O_RDWR)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        result = cli(*words, "--root", world.root)
+    finally:
+        os.close(lock)
+    assert result.code == code
+    assert f"runs on {world.root}, but its {file} is not there" in result.err
+
+
+def test_hostile_text_is_exact_for_machines_only(cli: Cli, world: World) -> None:
+    """JSON keeps every character; tables and messages escape those that steer a terminal."""
+
+    def spoil(items: list[dict[str, dict[str, str]]]) -> None:
+        items[1]["status"]["reason"] = "x\x1b[2J\u202e"
+        items[1]["metadata"]["deletionTimestamp"] = ""
+
+    rewrite(world.root, spoil)
+    assert cli("get", "pod", "web", "-o", "json", "--root", world.root).json["status"]["reason"] == "x\x1b[2J\u202e"
+    assert r"x\x1b[2J\u202e" in cli("describe", "pod", "web", "--root", world.root).out
+    assert r'"\x1b[2J" not found' in cli("get", "pod", "\x1b[2J", "--root", world.root).err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from podsync import app
 from podsync.cli.main import _COMMANDS
 from podsync.cli.main import cli as group
 from podsync.errors import ConfigError
-from tests.unit.cli.conftest import Cli
+from tests.unit.cli.conftest import Cli, World
 
 REPOSITORY = Path(__file__).parents[3]
 
@@ -170,3 +171,37 @@ main(["schema"])
     done = run(code=code)
     assert done.returncode != 0
     assert done.stderr == ""
+
+
+def test_errors_cannot_steer_the_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error's text is escaped, and its further lines are indented."""
+
+    def fail(*_: object, **__: object) -> int:
+        raise ConfigError("no \x1b[2J\nerror: forged\u202e")
+
+    monkeypatch.setattr(app, "run", fail)
+    assert cli("run", "--source", "dir:/x", "--root", "/x").err == "error: no \\x1b[2J\n  error: forged\\u202e\n"
+
+
+@pytest.mark.parametrize("flags", [("-E",), ("-u",)], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("words", [("version",), ("get", "pods", "-o", "yaml")])
+def test_a_full_device(world: World, words: tuple[str, ...], flags: tuple[str, ...]) -> None:
+    """Output that cannot be written is one line of error; also what is only written at the end."""
+    root = ["--root", str(world.root)] if words[0] == "get" else []
+    command = [sys.executable, *flags, "-m", "podsync", *words, *root]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    errors = [line for line in done.stderr.splitlines() if not line.startswith("warning: no podsync agent")]
+    assert errors == ["error: output cannot be written: No space left on device"]
+
+
+def test_a_reader_that_went_away() -> None:
+    """A closed pipe ends the command with 1, quietly: the reader has had enough."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "podsync", "schema"], stdout=write, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, "")

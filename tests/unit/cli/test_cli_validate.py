@@ -114,3 +114,10 @@ def test_the_schema(cli: Cli) -> None:
 def test_nothing_to_validate(cli: Cli) -> None:
     """Without a target it is a usage error."""
     assert cli("validate").code == 64
+
+
+def test_closed_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard input that is closed cannot be read, and that is said."""
+    monkeypatch.setattr(sys, "stdin", None)
+    result = cli("validate", "-")
+    assert (result.code, result.err) == (1, "<stdin>: cannot be read: it is closed\n")

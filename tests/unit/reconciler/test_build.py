@@ -178,6 +178,13 @@ class TestContainer:
         """Nothing said means 30 s."""
         assert built(grace=None).labels[labels.GRACE] == "30"
 
+    @pytest.mark.parametrize(("grace", "label"), [(-5, "0"), (2**31 - 1, "2147483647"), (2**63 - 1, "2147483647")])
+    def test_grace_is_written_as_it_is_read(self, grace: int, label: str) -> None:
+        """A grace period that no label is believed is brought to the nearest that is."""
+        made = built(grace=grace).labels
+        assert made[labels.GRACE] == label
+        assert labels.integer(made, labels.GRACE, 30) == int(label)
+
     def test_env_command_and_args(self) -> None:
         """Each variable sees those before it; command and args see all."""
         made = container(

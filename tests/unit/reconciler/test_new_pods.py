@@ -107,7 +107,7 @@ def test_sandbox_that_cannot_be_made_is_tried_again_later() -> None:
 
 
 def test_sandbox_that_cannot_be_started_is_tried_again_later() -> None:
-    """A created sandbox whose start failed is started again after the same back-off."""
+    """A created sandbox whose start failed waits for the same back-off as one that could not be made."""
     world = World(a_pod("a"))
     for action in list(world.plan())[:2]:
         world.perform(action)

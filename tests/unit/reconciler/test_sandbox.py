@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from podsync import labels
-from podsync.plan import CreateSandbox
+from podsync.plan import CreateContainer, CreateSandbox, MountVolumes
 from podsync.runtimes.base import ContainerId, ContainerState, SandboxId
 from tests.unit.reconciler.world import START, World, a_pod, running
 
@@ -209,3 +209,101 @@ def test_failed_replacement_waits_without_touching_the_old() -> None:
     world = running(a_pod("a")).reboot().fails("/sandbox", "CreatePodSandboxError", "no")
     assert (world.stages(), world.waits(), world.wakes_in()) == ([], {}, 2.0)
     assert world.newest("a").state is ContainerState.EXITED
+
+
+def never_started(world: World, *, containers: bool = True) -> World:
+    """The pod's next sandbox is made, with its containers or without, and its start fails."""
+    makes = (MountVolumes, CreateSandbox, CreateContainer) if containers else (MountVolumes, CreateSandbox)
+    for action in list(world.plan()):
+        if isinstance(action, makes):
+            world.perform(action)
+    return world.pass_time(1).fails("/sandbox", "CreatePodSandboxError", "task 1: already exists")
+
+
+def test_sandbox_whose_start_failed_is_replaced() -> None:
+    """An engine may refuse the same one for ever: after the back-off it goes, and the next one takes its place."""
+    world = never_started(World(a_pod("a", "b")))
+    assert (world.stages(), world.wakes_in()) == ([], 2.0)
+    assert world.pass_time(2).stages() == [
+        [
+            "+ mount volumes of uid1 (created but not started)",
+            "- remove sandbox POD#0 and 2 containers (created but not started)",
+        ],
+        ["+ create sandbox POD#1 (created but not started)"],
+        [
+            "+ create container a#0 (sandbox died)",
+            "+ create container b#0 (sandbox died)",
+            "+ start sandbox POD#1 (created but not started)",
+        ],
+        ["+ start container a#0 (sandbox died)", "+ start container b#0 (sandbox died)"],
+    ]
+    world.settle()
+    assert [(s.attempt, s.ready) for s in world.sandboxes] == [(1, True)]
+    assert world.sandboxes[-1].labels[labels.START_TIME] == START.isoformat()
+
+
+def test_init_container_keeps_its_number_when_the_sandbox_never_started() -> None:
+    """What never ran is not counted, for init containers likewise."""
+    world = never_started(World(a_pod("a", init=["i"]))).pass_time(2).settle()
+    assert [(r.container_name, r.attempt) for r in world.records()] == [("i", 0)]
+
+
+def test_counts_go_on_behind_a_replacement_that_never_started() -> None:
+    """Restart counts follow from what ran: a sandbox more or less does not change them."""
+    world = never_started(running(a_pod("a")).reboot())
+    assert [r.attempt for r in world.records("a")] == [0, 1]
+    world.pass_time(2).settle()
+    assert [(s.attempt, s.ready) for s in world.sandboxes] == [(2, True)]
+    assert world.newest("a").attempt == 1
+
+
+def test_back_off_grows_with_every_replacement_that_does_not_start() -> None:
+    """The new sandbox waits for as long as the old one would have."""
+    world = never_started(World(a_pod("a")), containers=False)
+    waits = []
+    for count in range(1, 8):
+        world.fails("/sandbox", "CreatePodSandboxError", count=count)
+        waits.append(world.wakes_in() or 0.0)
+        world.pass_time(waits[-1])
+        for action in list(world.plan())[:3]:
+            world.perform(action)
+        assert [s.attempt for s in world.sandboxes] == [count]
+    assert waits == [2, 4, 8, 16, 32, 60, 60]
+
+
+def test_failure_from_before_the_sandbox_was_made_is_not_its_own() -> None:
+    """A sandbox that could at last be made is started, not replaced."""
+    world = World(a_pod("a")).fails("/sandbox", "CreatePodSandboxError").pass_time(2)
+    for action in list(world.plan())[:2]:
+        world.perform(action)
+    assert "+ start sandbox POD#0 (created but not started)" in str(world.plan())
+    assert len(world.sandboxes) == 1
+
+
+def test_sandbox_that_could_not_be_made_is_tried_with_the_same_number() -> None:
+    """Nothing was made, so nothing is counted."""
+    world = World(a_pod("a")).fails("/sandbox", "CreatePodSandboxError").pass_time(2)
+    assert world.stages()[1] == ["+ create sandbox POD#0 (new pod)"]
+
+
+@pytest.mark.parametrize("subject", ["/sandbox", "/volumes"])
+def test_containers_that_were_made_wait_for_what_holds_the_pod(subject: str) -> None:
+    """The failure is told of containers that never ran, made or not."""
+    world = never_started(World(a_pod("a", "b"))).drop_container("b").remember(failures={})
+    world.folders.clear()
+    world.fails(subject, "Failed", "no way")
+    assert world.waits() == dict.fromkeys("ab", ("ContainerCreating", "no way"))
+
+
+@pytest.mark.parametrize("text", ["2020-01-01T00:00:00", "0001-01-01T00:00:00", "9999-12-31T23:59:59-23:00", "never"])
+@pytest.mark.parametrize("number", ["-1", "nan", "9" * 30, "9" * 5000])
+def test_labels_written_by_others_do_no_harm(text: str, number: str) -> None:
+    """Whatever the labels say, a dead sandbox with a running container is planned to its end."""
+    world = running(a_pod("a", active_deadline_seconds=2**31 - 1)).reboot().settle()
+    strange = {labels.START_TIME: text, labels.BACKOFF: number, labels.GRACE: number}
+    world.set_container("a", labels={**world.newest("a").labels, **strange})
+    world.set_sandbox(labels={**world.sandboxes[-1].labels, **strange}).sandbox_dies()
+    world.stubborn = True
+    world.step()
+    assert world.wakes_in() == 30.0
+    assert world.pass_time(30).settle().newest("a").state is ContainerState.RUNNING

@@ -25,6 +25,7 @@ ABSENT = [
     (404, "No such container: x"),
     (404, 'no container with name or ID "x" found: no such container'),
     (404, "No such exec instance: x"),
+    (404, 'getting container from store "1f": container not known'),
 ]
 
 
@@ -52,6 +53,22 @@ def test_what_is_absent_is_not_found(status: int, text: str) -> None:
         faults.create_fault(refusal, image="i", sandbox=False),
     ]
     assert [type(fault) for fault in found] == [NotFound] * 3
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "half"),
+    [
+        (404, "No such container: x", False),
+        (404, 'no container with name or ID "x" found: no such container', False),
+        (500, "container 1f does not exist in database: no such container", False),
+        (500, 'getting container from store "1f": container not known', True),
+        (500, "container not known", True),
+        (500, "device or resource busy", False),
+    ],
+)
+def test_what_a_removal_has_left_over_is_told_from_what_is_gone(status: int, text: str, *, half: bool) -> None:
+    """By its words: the engine knows the id, and not what was behind it."""
+    assert faults.is_half_removed(Refusal(status, text)) is half
 
 
 @pytest.mark.parametrize(

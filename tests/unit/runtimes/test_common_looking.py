@@ -5,17 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from podsync import labels as keys
 from podsync.clock import ManualClock
-from podsync.errors import RuntimeUnavailable
+from podsync.errors import Conflict, NotFound, RuntimeFault, RuntimeUnavailable
 from podsync.runtimes.base import ContainerRecord, ContainerState
 from podsync.runtimes.common.looking import LOST_MESSAGE, Looker
 from podsync.runtimes.common.records import Detail, Row
 
 CREATED, RUNNING, EXITED = ContainerState.CREATED, ContainerState.RUNNING, ContainerState.EXITED
+UNKNOWN = ContainerState.UNKNOWN
+MOMENT = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 class Engine:
@@ -26,6 +29,9 @@ class Engine:
         self.details: dict[str, Detail] = {}
         self.asked: list[str] = []
         self.down = False
+        self.faults: dict[str, RuntimeFault] = {}
+        self.nameless: set[str] = set()
+        """Those whose labels lack the pod."""
 
     def put(self, key: str, listed: ContainerState, state: ContainerState | None = None, **fields: object) -> None:
         """Set both."""
@@ -36,12 +42,23 @@ class Engine:
         """The list."""
         if self.down:
             raise RuntimeUnavailable("down")
-        given = {keys.CONTAINER_NAME: "c", keys.POD_UID: "u"}
-        return [Row(key, key, state, {**given, keys.ATTEMPT: key}) for key, state in self.listed.items()]
+        pod = {keys.POD_UID: "u", keys.POD_NAMESPACE: "default", keys.POD_NAME: "p"}
+        return [
+            Row(
+                key,
+                key,
+                state,
+                {keys.CONTAINER_NAME: "c", keys.ATTEMPT: key, **({} if key in self.nameless else pod)},
+                MOMENT,
+            )
+            for key, state in self.listed.items()
+        ]
 
     def inspect(self, key: str) -> Detail | None:
         """An inspection."""
         self.asked.append(key)
+        if key in self.faults:
+            raise self.faults[key]
         return self.details.get(key)
 
     def news(self) -> list[str]:
@@ -320,3 +337,76 @@ def test_the_time_of_an_observation_is_taken_before_the_engine_is_asked(
     looker._inspect = late
     assert looker.observe().observed_at == before
     assert clock.now() > before
+
+
+@pytest.mark.parametrize("fault", [RuntimeFault("broken"), Conflict("broken")], ids=["fault", "conflict"])
+@pytest.mark.parametrize("listed", [CREATED, RUNNING, EXITED, UNKNOWN])
+def test_one_that_cannot_be_inspected_is_what_the_list_says(
+    engine: Engine, looker: Looker, caplog: pytest.LogCaptureFixture, fault: RuntimeFault, listed: ContainerState
+) -> None:
+    """It hides no other, is asked for at every look, and is warned of once until it answers again."""
+    engine.put("1", listed)
+    engine.put("2", RUNNING, pid=2)
+    engine.faults["1"] = fault
+    for _ in range(2):
+        found = look(looker)
+        assert (found["1"].state, found["1"].exit_code, found["2"].pid) == (listed, None, 2)
+    assert engine.news() == ["1", "1", "2"]
+    assert [record.getMessage().count("broken") for record in caplog.records] == [1]
+
+    del engine.faults["1"]
+    engine.put("1", listed, pid=1)
+    assert look(looker)["1"].pid == 1
+    looker.doubt("1")
+    engine.faults["1"] = fault
+    look(looker)
+    assert len(caplog.records) == 2
+
+
+def test_a_reported_death_is_asked_for_until_there_is_an_answer(engine: Engine, looker: Looker) -> None:
+    """An inspection that was refused settles nothing."""
+    engine.put("1", RUNNING)
+    look(looker)
+    looker.doubt("1")
+    engine.put("1", RUNNING, EXITED, exit_code=3)
+    engine.faults["1"] = RuntimeFault("broken")
+    assert look(looker)["1"].state is RUNNING
+    engine.faults.clear()
+    assert (look(looker)["1"].state, look(looker)["1"].exit_code) == (EXITED, 3)
+
+
+@pytest.mark.parametrize("seen", [None, CREATED, RUNNING, EXITED])
+@pytest.mark.parametrize("listed", [CREATED, RUNNING, EXITED, UNKNOWN])
+def test_what_a_removal_has_left_over_has_ended(
+    engine: Engine, looker: Looker, listed: ContainerState, seen: ContainerState | None
+) -> None:
+    """Whatever its row says, so that it is removed; an exit code that was seen before is kept."""
+    if seen is not None:
+        engine.put("1", seen, exit_code=4 if seen is EXITED else None)
+        look(looker)
+        looker.doubt("1")
+    engine.put("1", listed)
+    engine.faults["1"] = NotFound("container not known")
+    record = look(looker)["1"]
+    assert (record.state, record.pid) == (EXITED, 0)
+    assert record.exit_code == (4 if seen is EXITED else None)
+    assert looker.ask("1") is None
+
+
+def test_the_engine_being_away_still_fails_a_look(engine: Engine, looker: Looker) -> None:
+    """What is not known of all is not known of one."""
+    engine.put("1", RUNNING)
+    engine.faults["1"] = RuntimeUnavailable("down")
+    with pytest.raises(RuntimeUnavailable):
+        looker.look(None)
+
+
+def test_one_that_names_no_pod_is_left_alone(engine: Engine, looker: Looker, caplog: pytest.LogCaptureFixture) -> None:
+    """It is neither shown nor inspected, and warned of once."""
+    engine.put("1", RUNNING)
+    engine.put("2", RUNNING)
+    engine.nameless.add("2")
+    for _ in range(2):
+        assert list(look(looker)) == ["1"]
+    assert engine.news() == ["1"]
+    assert [record.getMessage().startswith("container 2 ") for record in caplog.records] == [True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -114,3 +115,21 @@ def test_filters_limit_a_look_to_our_node_and_one_pod() -> None:
     """A uid alone would find another node's."""
     assert records.label_filter("n", None) == ["podsync.io/node=n"]
     assert records.label_filter("n", "u") == ["podsync.io/node=n", "io.kubernetes.pod.uid=u"]
+
+
+@pytest.mark.parametrize("missing", [keys.POD_UID, keys.POD_NAME, keys.POD_NAMESPACE])
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_row_names_its_pod_by_three_labels(missing: str, value: str | None) -> None:
+    """Without any of them it is none of ours."""
+    whole = row("web")
+    given = {key: text for key, text in whole.labels.items() if key != missing}
+    given |= {} if value is None else {missing: value}
+    assert whole.names_its_pod
+    assert not replace(whole, labels=given).names_its_pod
+
+
+def test_a_sandbox_of_which_only_the_row_is_left_has_been_started() -> None:
+    """One that never was would be started, and this one cannot be."""
+    item = row("POD")
+    found = records.sandbox(item, records.listed(item, None, remainder=True, message="container not known"))
+    assert (found.ready, found.started) == (False, True)

@@ -297,3 +297,40 @@ def test_a_removal_does_not_wait_for_ever(
     libpod.refuse(f"DELETE /containers/{container}", 500, "device or resource busy", times=100)
     with pytest.raises(RuntimeFault, match="busy"):
         runtime.remove_container(container)
+
+
+@pytest.mark.parametrize("of", ["a container", "a sandbox"])
+@pytest.mark.parametrize("text", ['getting container from store "1": container not known', "container not known"])
+def test_what_a_removal_has_left_over_is_shown_and_removed(
+    runtime: PodmanRuntime, libpod: Libpod, text: str, of: str
+) -> None:
+    """It freezes no look, shows as ended, and goes by force with what joins it."""
+    sandbox = box(runtime)
+    container = member(runtime, sandbox)
+    broken = container if of == "a container" else libpod._find(sandbox)["Id"]
+    libpod.state(broken)["Status"] = "removing"
+    libpod.refuse(f"GET /containers/{broken}/json", 500, text, times=10)
+    runtime._looker.doubt(broken)
+    (seen,) = runtime.list_sandboxes()
+    assert [item.id for item in seen.containers] == [container]
+    if of == "a container":
+        assert seen.containers[0].state is ContainerState.EXITED
+        libpod.refuse(f"DELETE /containers/{broken}", 500, text)
+        runtime.remove_container(broken)
+    else:
+        assert (seen.ready, seen.started) == (False, True)
+        libpod.refuse(f"DELETE /containers/{broken}", 500, text)
+        libpod.refuse(f"POST /containers/{broken}/kill", 500, text)
+        runtime.remove_sandbox(broken, [container])
+    assert libpod.params[-1] == {"volumes": "true", "ignore": "true", "timeout": 0, "force": "true", "depend": "true"}
+    assert broken not in libpod.containers
+
+
+def test_one_that_went_between_list_and_inspection_is_not_shown(runtime: PodmanRuntime, libpod: Libpod) -> None:
+    """Podman says so with a 500, too."""
+    container = member(runtime, box(runtime))
+    text = f"container {container} does not exist in database: no such container"
+    libpod.refuse(f"GET /containers/{container}/json", 500, text)
+    runtime._looker.doubt(container)
+    (seen,) = runtime.list_sandboxes()
+    assert seen.containers == ()

@@ -77,10 +77,19 @@ def test_a_reason_does_not_hide_a_running_container() -> None:
     assert main_of({"sandboxes": [{"containers": [RUNS]}], "plan": plan}).state.running is not None
 
 
-def test_a_created_container_waits() -> None:
-    """A container that is made but not started waits, with the plan's reason when there is one."""
+@pytest.mark.parametrize("state", ["created", "unknown"])
+@pytest.mark.parametrize("ready", [True, False])
+@pytest.mark.parametrize(("init", "reason"), [((), "ContainerCreating"), (("first",), "PodInitializing")])
+def test_a_container_never_waits_without_a_reason(state: str, ready: bool, init: tuple[str, ...], reason: str) -> None:
+    """What the plan says nothing of waits for the usual, whatever its sandbox does."""
+    spec = {**ONE, "initContainers": [{"name": name, "image": "busybox"} for name in init]}
+    sandboxes = [{"ready": ready, "containers": [{"name": "main", "state": state}]}]
+    assert main_of({"spec": spec, "sandboxes": sandboxes}).state.waiting.reason == reason
+
+
+def test_a_created_container_waits_for_what_the_plan_says() -> None:
+    """A container that is made but not started waits with the plan's reason when there is one."""
     made = {"name": "main", "state": "created"}
-    assert main_of({"sandboxes": [{"containers": [made]}]}).state.waiting.reason == ""
     plan = {"waiting": [{"container": "main", "reason": "RunContainerError", "message": "no"}]}
     waiting = main_of({"sandboxes": [{"containers": [made]}], "plan": plan}).state.waiting
     assert (waiting.reason, waiting.message) == ("RunContainerError", "no")

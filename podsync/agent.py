@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podsync import runtimes, sources
+from podsync import labels, runtimes, sources
 from podsync.clock import Clock, SystemClock
 from podsync.desired import DesiredStore
 from podsync.errors import ConfigError, PodsyncError, SourceError
@@ -23,7 +23,7 @@ from podsync.owner import Owner, Parts
 from podsync.publisher import Publisher
 from podsync.reconciler import NodeSettings, Reconciler
 from podsync.runtimes.base import RuntimeHint
-from podsync.store import EVENTS, RootStore, default_root, read_json, remembered_pods
+from podsync.store import EVENTS, STATUS, RootStore, default_root, read_json, remembered_pods
 from podsync.volumes import MemoryVolumes, Volumes, VolumeStore
 from podsync.workers import Inbox, ThreadInbox, ThreadWorkers
 
@@ -92,6 +92,7 @@ class Agent:
         try:
             if self.store is not None:
                 self._closing.callback(self.store.close)
+                self.store.claim(self.node_name)
             self._closing.callback(self._join)
             if isinstance(runtime, str):
                 self.runtime: Runtime = runtimes.get(runtime, node=self.node_name, state=self.root)
@@ -100,6 +101,8 @@ class Agent:
                 self.runtime = runtime
             self._sources = _opened(sources, self._clock, self.store)
             self.info = self.runtime.info()
+            if self.store is not None:
+                self._refuse_foreign_pods()
             self._build(settings or node_settings(self.node_name, self.root, pause_image), name_suffix=name_suffix)
             self._closing.callback(self._finish)
         except BaseException:
@@ -139,6 +142,16 @@ class Agent:
                 publisher=self.publisher,
             )
         )
+
+    def _refuse_foreign_pods(self) -> None:
+        """An agent with another root and the same node name would end this one's pods, and this one its."""
+        for sandbox in self.runtime.list_sandboxes():
+            other = sandbox.labels.get(labels.ROOT, self.root)
+            if other != self.root and Path(other, STATUS).exists():
+                raise ConfigError(
+                    f'the engine runs pods of the node "{self.node_name}" that belong to the agent with the root '
+                    f"{other}; give this one a --node-name of its own, or use --root {other}"
+                )
 
     def _load_events(self, root: str) -> None:
         try:
@@ -280,6 +293,8 @@ class _InboxSink:
         self.spoke = False
 
     def replace(self, revision: int, pods: Sequence[Pod], refusals: Sequence[Refusal]) -> None:
+        if not isinstance(revision, int):
+            raise TypeError(f"a revision is a whole number that grows, not {revision!r}")
         self.spoke = True
         self._inbox.post(SourceSpoke(self._name, revision, tuple(pods), tuple(refusals)))
 

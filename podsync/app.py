@@ -104,7 +104,7 @@ def run(
     rest: 0, or 1 if one failed or a source could not be used. With ``once`` and
     ``down`` it ends every pod of its node and returns.
     """
-    opened = open_sources(config)
+    opened = [] if once and down else open_sources(config)
     runtime = open_runtime(config)
     with closing(runtime):
         agent = Agent(

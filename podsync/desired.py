@@ -154,11 +154,10 @@ class DesiredStore:
         return adopted, refused
 
     def _own(self, pod: Pod, source: str) -> Pod:
-        ours = adopt(pod, self._node, source)
-        if not self._suffix:
-            return ours
-        # after the uid was computed, as on the kubelet
-        return ours.evolve(metadata=ours.metadata.evolve(name=self._key(pod.key).name))
+        if self._suffix:
+            # before the uid is computed (the kubelet does it after): under either name it is another pod
+            pod = pod.evolve(metadata=pod.metadata.evolve(name=self._key(pod.key).name))
+        return adopt(pod, self._node, source)
 
     def _key(self, key: PodKey) -> PodKey:
         return PodKey(key.namespace, key.name + self._suffix) if self._suffix else key

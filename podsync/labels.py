@@ -24,6 +24,7 @@ __all__ = [
     "POD_NAME",
     "POD_NAMESPACE",
     "POD_UID",
+    "ROOT",
     "SANDBOX_ATTEMPT",
     "SANDBOX_CONTAINER",
     "SOURCE",
@@ -60,6 +61,8 @@ HASH = "podsync.io/hash"
 GRACE = "podsync.io/grace"
 """terminationGracePeriodSeconds of the pod."""
 SOURCE = "podsync.io/source"
+ROOT = "podsync.io/root"
+"""Root directory of the agent that made it: a second agent of the same node name must not take it for its own."""
 START_TIME = "podsync.io/start-time"
 """On a sandbox: the pod's status.startTime, carried over from sandbox to sandbox."""
 IMAGE = "podsync.io/image"

@@ -23,6 +23,7 @@ __all__ = [
     "AGENT",
     "EVENTS",
     "LOCK",
+    "NODE",
     "STATUS",
     "RootStore",
     "agent_pid",
@@ -38,6 +39,8 @@ EVENTS = "events.json"
 AGENT = "agent.json"
 """The running agent: pid, node, runtime, sources and what is wrong with it."""
 LOCK = "agent.lock"
+NODE = "node"
+"""The node name whose pods are kept under this root."""
 
 
 def default_root() -> str:
@@ -93,6 +96,27 @@ class RootStore:
         write_whole(self.path / name, text, mode)
         self._written[name] = text
         return True
+
+    def claim(self, node: str) -> None:
+        """Note whose pods are kept here. Raises ConfigError when they are another node's.
+
+        A host that was renamed would otherwise make every pod anew, beside the old ones.
+        """
+        path = self.path / NODE
+        try:
+            before = path.read_text(encoding="utf-8").strip()
+        except (OSError, ValueError):
+            before = ""
+        if before and before != node and any((self.path / "pods").glob("*")):
+            raise ConfigError(
+                f'the root directory {self.path} holds pods of the node "{before}", not of "{node}"; '
+                f"give --node-name {before}, or another --root"
+            )
+        if before != node:
+            try:
+                write_whole(path, f"{node}\n", 0o644)
+            except OSError as error:
+                raise ConfigError(f"the root directory {self.path} cannot be written: {error.strerror}") from error
 
     def missing(self) -> frozenset[str]:
         """Files that were written and have been removed by somebody else."""

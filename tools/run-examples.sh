@@ -5,6 +5,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 podsync=$1 what=${2:-up}
 root=${PODSYNC_ROOT:-$PWD/.podsync}
 export PODSYNC_ROOT=$root
+node=examples-$(printf %s "$root" | cksum | cut -d' ' -f1)   # one node name a clone: they must not end each other's pods
 say() { echo "run: $*" >&2; }
 
 docker_answers() { command -v docker >/dev/null && docker version >/dev/null 2>&1; }
@@ -25,7 +26,9 @@ if [ -z "$found" ]; then
 fi
 
 if [ "$what" = down ]; then
-    exec "$podsync" run --source "dir:$here/../examples" --runtime "$found" --node-name examples --once --down
+    "$podsync" run --runtime "$found" --node-name "$node" --once --down
+    say "nothing of the examples is left"
+    exit 0
 fi
 
 for image in nginx busybox; do
@@ -38,9 +41,9 @@ for image in nginx busybox; do
 done
 
 say "running the pods of examples/ on $found (state in $root)"
-"$podsync" run --source "dir:$here/../examples" --runtime "$found" --node-name examples --once
+"$podsync" run --source "dir:$here/../examples" --runtime "$found" --node-name "$node" --once
 "$podsync" get pods -o wide
 echo
 echo "They run on by themselves. Look at them:      PODSYNC_ROOT=$root $podsync describe pod nginx"
-echo "Keep them as their files say:                 PODSYNC_ROOT=$root $podsync run --source dir:examples --node-name examples"
+echo "Keep them as their files say:                 PODSYNC_ROOT=$root $podsync run --source dir:examples --node-name $node"
 echo "End them:                                     make down"

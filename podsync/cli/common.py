@@ -188,6 +188,10 @@ def tell_problems(root: str) -> None:
     agent = agent or {}
     for problem in agent.get("problems") or ():
         warn(problem)
+    for source in agent.get("sources") or ():
+        if source.get("error"):
+            since = f" since {source['failingSince']}" if source.get("failingSince") else ""
+            warn(f"source {source.get('name')} cannot be read{since}: {source['error']}")
     for refusal in agent.get("refusals") or ():
         first, *more = refusal.get("errors") or [f"{refusal.get('origin')} is refused"]
         others = f" (and {len(more)} more)" if more else ""

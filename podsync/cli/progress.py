@@ -69,7 +69,7 @@ class Progress:
         """Tell what is new since the last step."""
         happened = agent.publisher.events
         if happened.revision != self._revision:
-            for event in happened.since(self._revision):
+            for event in happened.since(max(self._revision, happened.loaded)):
                 _log_event(event)
             self._revision = happened.revision
         statuses = agent.statuses

@@ -119,6 +119,8 @@ class EventLog:
         self._seen: dict[tuple[str, ...], int] = {}
         self.revision = 0
         """Grows with every event taken in."""
+        self.loaded = 0
+        """The revision after the last ``load``: what is newer has happened in this process."""
 
     def __len__(self) -> int:
         return len(self._events)
@@ -195,4 +197,5 @@ class EventLog:
                 self._add(Event.from_dict(item))
             except (KeyError, TypeError, ValueError, AttributeError):
                 bad += 1
+        self.loaded = self.revision
         return bad

@@ -119,6 +119,7 @@ def _pod_labels(settings: NodeSettings, pod: Pod, start_time: datetime, delay: f
         labels.POD_NAMESPACE: meta.namespace,
         labels.POD_UID: meta.uid,
         labels.SOURCE: pod.source,
+        labels.ROOT: settings.root,
         labels.GRACE: str(DEFAULT_GRACE if grace is None else max(0, min(grace, labels.MOST))),
         labels.START_TIME: labels.format_time(start_time),
     }

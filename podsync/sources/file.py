@@ -177,7 +177,12 @@ class StdinSource:
                 sink.failed(SourceError(self.name, f"standard input is larger than {MAX_BYTES >> 20} MiB"))
             else:
                 snapshot = merge([("<stdin>", read_manifest(content, "<stdin>", ()), True)])
-                sink.replace(1, snapshot.pods, snapshot.refusals)
+                if snapshot.refusals and (not snapshot.pods or any(r.key is None for r in snapshot.refusals)):
+                    # who pipes into us and fails half-way does not want every pod ended
+                    said = "; ".join(str(error) for refusal in snapshot.refusals[:3] for error in refusal.errors[:3])
+                    sink.failed(SourceError(self.name, f"{said} (its pods stay as they are)"))
+                else:
+                    sink.replace(1, snapshot.pods, snapshot.refusals)
         stop.wait()
 
     def _read_all(self, stop: StopToken) -> bytes | None:

@@ -63,6 +63,8 @@ def compute(  # noqa: PLR0917 - what it is computed from, the pod first
     phase, reason, message = _phase(plan, previous, phase_of(pod, init, regular, restarting), instances)
     facts = Facts(phase, _network_ready(pod, current), initialized, init, regular)
     addresses = _addresses(pod, current, node, previous)
+    if plan is not None and plan.verdict is not None and not sandboxes:
+        init, regular = {}, {}  # rejected before anything was made: as on a kubelet there is no status of containers
     return PodStatus(
         phase=phase,
         conditions=conditions_of(pod, facts, previous.conditions if previous is not None else (), now),
@@ -73,7 +75,7 @@ def compute(  # noqa: PLR0917 - what it is computed from, the pod first
         pod_ip=addresses[0] if addresses else "",
         pod_ips=tuple(PodIP(ip=address) for address in addresses),
         start_time=whole_seconds(restarts.start_time(sandboxes)) or (previous.start_time if previous else None) or now,
-        init_container_statuses=tuple(init[c.name] for c in pod.spec.init_containers),
+        init_container_statuses=tuple(init[c.name] for c in pod.spec.init_containers if c.name in init),
         container_statuses=tuple(regular[name] for name in sorted(regular)),
         qos_class=qos_class(pod),
     )

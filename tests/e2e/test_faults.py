@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -280,3 +281,21 @@ def test_image_that_cannot_be_pulled(agent: Agent, registry: str) -> None:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_another_root_with_the_same_node_name_is_refused(make_agent: Callable[[], Agent]) -> None:
+    """A second root under the same node name would end the first one's pods: it is refused, and they run on."""
+    first, second = make_agent(), make_agent()
+    second.node = first.node
+    first.write("a.yaml", pod_yaml("keeps"))
+    first.start()
+    first.wait_pod("default/keeps", is_ready)
+    before = first.engine.ids(first.node)
+
+    options = ["--source", f"dir:{second.manifests}", "--runtime", second.engine.name, "--node-name", second.node]
+    done = second.cli("run", *options, "--once")
+
+    assert done.returncode == 1
+    assert str(first.root) in done.stderr
+    assert "--node-name" in done.stderr
+    assert first.engine.ids(first.node) == before

@@ -145,12 +145,12 @@ def test_refusals_alone_do_not_change_what_is_wanted() -> None:
 
 
 def test_name_suffix_is_the_kubelets() -> None:
-    """The node's name in lower case is appended after the uid was computed, in refusals' keys too."""
+    """The node's name in lower case is appended, in refusals' keys too; under it the pod is another pod."""
     merged = DesiredStore([A], "Node-1", name_suffix=True)
     merged.replace(A, 1, [pod("x")], [refusal("bad")])
     (got,) = merged.desired().pods.values()
     assert (got.key, got.metadata.name) == (key("x-node-1"), "x-node-1")
-    assert got.uid == pod_uid(pod("x"), "Node-1", A)
+    assert got.uid == pod_uid(pod("x-node-1"), "Node-1", A) != pod_uid(pod("x"), "Node-1", A)
     assert merged.desired().undecided == {key("bad-node-1")}
 
 

@@ -159,3 +159,17 @@ def test_deeply_nested_file_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="remove it"):
         read_json(str(tmp_path), STATUS)
     assert remembered_pods(str(tmp_path)) == {}
+
+
+def test_a_root_belongs_to_one_node_as_long_as_it_has_pods(tmp_path: Path) -> None:
+    """Under another node name (a renamed host) the pods kept there would be made anew beside the old ones."""
+    store = RootStore(str(tmp_path))
+    store.claim("n1")
+    store.claim("n1")
+    store.claim("n2")
+    (tmp_path / "pods" / "u1").mkdir(parents=True)
+
+    with pytest.raises(ConfigError, match='"n2", not of "n3"; give --node-name n2'):
+        store.claim("n3")
+    store.claim("n2")
+    store.close()

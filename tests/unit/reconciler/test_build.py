@@ -62,6 +62,7 @@ class TestSandbox:
             labels.ATTEMPT: "1",
             labels.GRACE: "12",
             labels.SOURCE: "test",
+            labels.ROOT: SETTINGS.root,
             labels.START_TIME: "2030-01-01T12:00:00+00:00",
             labels.BACKOFF: "2",
         }
@@ -161,6 +162,7 @@ class TestContainer:
             labels.HASH: identity.container_hash(made),
             labels.GRACE: "30",
             labels.SOURCE: "test",
+            labels.ROOT: SETTINGS.root,
             labels.START_TIME: "2030-01-01T12:00:00+00:00",
             labels.IMAGE: "nginx:1",
             labels.TERMINATION_MESSAGE_FILE: MESSAGE,

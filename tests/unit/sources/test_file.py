@@ -186,15 +186,19 @@ def test_standard_input_that_never_ends_does_not_hinder_stopping(pipe: tuple[int
     os.close(pipe[1])
 
 
-@pytest.mark.parametrize(("text", "sets", "refused"), [(b"", {}, 1), (BAD.encode(), {}, 1), (b"\xff\x00", {}, 1)])
-def test_bad_standard_input_is_refused(
-    pipe: tuple[int, int], run: Run, text: bytes, sets: dict[str, str], refused: int
-) -> None:
-    """Told as a refusal of ``<stdin>``."""
+HALF = manifest("a") + "---\n{"
+
+
+@pytest.mark.parametrize(
+    "text", [b"", BAD.encode(), b"\xff\x00", HALF.encode()], ids=["empty", "bad", "binary", "half"]
+)
+def test_bad_standard_input_is_a_failed_read(pipe: tuple[int, int], run: Run, text: bytes) -> None:
+    """A command that fails on the other side of the pipe wishes no pod away."""
     running = run(StdinSource(pipe[0]))
     _feed(pipe, text)
-    assert running.heard.shows(sets)
-    assert [refusal.origin for refusal in running.heard.refused] == ["<stdin>"] * refused
+    assert running.heard.wait(lambda heard: bool(heard.errors))
+    assert "<stdin>" in str(running.heard.errors[0])
+    assert running.heard.sets == []
     os.close(pipe[0])
 
 

@@ -17,4 +17,4 @@ if [ ${#missing[@]} != 0 ] && [ "$(id -u)" = 0 ]; then
 fi
 
 "$bin/python" -m pytest -n 2 tests/unit tests/simulation tests/test_architecture.py
-"$bin/python" -m pytest -n 4 --dist worksteal tests/contract tests/e2e
+"$bin/python" -m pytest -n 3 --dist worksteal tests/contract tests/e2e

@@ -17,6 +17,8 @@ from typing import Any
 from podsync.clock import SystemClock
 
 POLL = 0.1
+SLACK = 3
+"""How many times longer than on a quiet machine something may take before it counts as missing."""
 PODSYNC = (sys.executable, "-m", "podsync")
 
 
@@ -25,9 +27,9 @@ class Missing(AssertionError):
 
 
 def poll(check: Callable[[], Any], within: float, what: str) -> Any:
-    """Ask ``check`` until it gives something true, at most ``within`` seconds; return that."""
+    """Ask ``check`` until it gives something true, at most ``within`` seconds of a quiet machine; return that."""
     clock, pause = SystemClock(), threading.Event()
-    end = clock.monotonic() + within
+    end = clock.monotonic() + within * SLACK
     last: Any = None
     while True:
         last = check()
@@ -48,7 +50,9 @@ class Engine:
 
     def __call__(self, *args: str, check: bool = True) -> str:
         """Run a command of the engine; its output."""
-        done = subprocess.run([self.name, *args], capture_output=True, text=True, env=self.env, timeout=60, check=False)
+        done = subprocess.run(
+            [self.name, *args], capture_output=True, text=True, env=self.env, timeout=180, check=False
+        )
         if check and done.returncode:
             raise AssertionError(f"{self.name} {' '.join(args)}: {done.stderr}")
         return done.stdout
@@ -95,7 +99,7 @@ class Agent:
         """Send a signal and wait for the end; the exit code."""
         assert self.process is not None
         self.process.send_signal(number)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     @property
     def said(self) -> str:
@@ -112,7 +116,7 @@ class Agent:
         """Run another podsync command on the same root."""
         argv = [*PODSYNC, *args]
         return subprocess.run(
-            argv, capture_output=True, text=True, env=self.env, timeout=60, check=False, input=stdin, errors="replace"
+            argv, capture_output=True, text=True, env=self.env, timeout=180, check=False, input=stdin, errors="replace"
         )
 
     def pods(self) -> dict[str, dict[str, Any]]:

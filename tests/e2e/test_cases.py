@@ -10,7 +10,7 @@ import yaml
 from tests.e2e.cases import FOLDER, run_case
 from tests.e2e.harness import Agent, Engine
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 CASES = sorted(FOLDER.rglob("*.yaml"))
 SHOWN_ROOT = "Podman shows a container's root folder with mode 0555, so root without capabilities cannot write to it"

@@ -14,7 +14,7 @@ import pytest
 from tests.e2e.harness import PODSYNC, Agent, Engine, counts, is_ready, pod_yaml, poll
 from tests.engines import unavailable
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
 ENGINES = Path(__file__).parents[2] / "tools" / "engines.sh"
 

@@ -19,7 +19,7 @@ import pytest
 
 from tests.e2e.harness import Agent, counts, is_ready, pod_yaml, poll
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts")
 ENGINES = Path(__file__).parents[2] / "tools" / "engines.sh"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.harness import Agent, counts, is_ready, poll
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 NGINX = (Path(__file__).parents[2] / "examples" / "nginx.yaml").read_text()
 
@@ -113,5 +113,5 @@ def test_sigterm_leaves_pods_running(agent: Agent) -> None:
     poll(lambda: agent.said.count("podsync runs on") == 2, 20, "second start")
     assert agent.process is not None
     agent.process.send_signal(signal.SIGTERM)
-    assert agent.process.wait(45) == 0
+    assert agent.process.wait(90) == 0
     assert agent.engine.containers(agent.node) == {}

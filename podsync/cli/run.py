@@ -82,11 +82,12 @@ def config_of(
     name_suffix: bool,
     pause_image: str | None,
     interval: timedelta | None,
+    ending: bool = False,
 ) -> Config:
-    """The configuration that those options make. Raises UsageError without a source."""
+    """The configuration that those options make. Raises UsageError without a source, unless all is to be ended."""
     from podsync.app import Config
 
-    if not sources:
+    if not sources and not ending:
         raise click.UsageError("say where the manifests are, such as --source dir:/etc/podsync/manifests")
     given: dict[str, Any] = {
         "sources": sources,
@@ -125,7 +126,7 @@ def run(*, once: bool, down: bool, log_format: str, log_level: str, **options: A
     from podsync.cli.console import set_up
     from podsync.cli.progress import Progress
 
-    config = config_of(**options)
+    config = config_of(**options, ending=once and down)
     console = set_up(log_format, log_level)
     try:
         return app.run(config, once=once, down=down, watch=Progress(console))
